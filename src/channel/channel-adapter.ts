@@ -1,0 +1,204 @@
+import type { CardView } from './card.ts'
+import type { TurnView } from './turn-view.ts'
+
+export type ChannelType = 'discord' | 'slack'
+
+/** Where a conversation is held. Two addresses with one `channel` and one `id` are the same conversation. */
+export interface Address {
+  readonly channel: ChannelType
+  /** Discord: a channel, thread or DM channel id. Slack: `C…:<thread_ts>`, `C…` or `D…`. */
+  readonly id: string
+  /** Slack DMs only: the thread in which this answer stands; not part of the conversation's identity. */
+  readonly thread?: string
+  /** Discord only, where no thread could be made: the channel in which `id`, a message, is answered by replies. */
+  readonly replyIn?: string
+}
+
+/** One posted message. */
+export interface MessageRef {
+  readonly channel: ChannelType
+  /** The platform's channel (Discord channel or thread id; Slack C… or D…). */
+  readonly room: string
+  /** Discord message id; Slack ts. */
+  readonly id: string
+}
+
+export interface Person {
+  /** The platform's user id. */
+  readonly id: string
+  /** As shown on the platform; untrusted text. */
+  readonly name: string
+  readonly bot: boolean
+}
+
+export interface Attachment {
+  readonly name: string
+  readonly url: string
+  readonly size: number
+  readonly mime?: string
+}
+
+export interface InboundMessage {
+  /** The same for every delivery of one message: `discord:<id>`, `slack:<team>:<channel>:<ts>`. */
+  readonly key: string
+  readonly channel: ChannelType
+  readonly author: Person
+  /** What the model shall read: our own mention taken out, others as @name, platform escapes undone. */
+  readonly text: string
+  readonly attachments: readonly Attachment[]
+  readonly ref: MessageRef
+  /** Milliseconds since the epoch, from the platform. */
+  readonly sentAt: number
+  /** How it concerns us: names us; is a direct message; or merely stands in a thread that may be ours. */
+  readonly addressed: 'mention' | 'direct' | 'thread'
+  /** An existing thread or DM; or a message in a channel from which a thread is yet to be made. */
+  readonly place:
+    | { readonly kind: 'conversation'; readonly to: Address; readonly startedByPeople: boolean }
+    | { readonly kind: 'channel'; readonly room: string; readonly to: Address }
+  /** The message this one replies to, where the platform says so. */
+  readonly replyTo?: string
+}
+
+/** A line of a conversation that is not ours to answer, read back as context. */
+export interface HistoryMessage {
+  readonly id: string
+  readonly author: Person
+  readonly own: boolean
+  readonly text: string
+  readonly sentAt: number
+}
+
+export type Verb = 'approve' | 'always' | 'deny'
+
+export interface InboundDecision {
+  readonly channel: ChannelType
+  readonly approval: string
+  readonly verb: Verb
+  readonly note?: string
+  readonly by: Person
+}
+
+/** `text` is told to the presser alone; empty where the redrawn card says it all. */
+export interface DecisionReceipt {
+  readonly effective: boolean
+  readonly text: string
+}
+
+export interface InboundCommand {
+  /** Unique for this use of the command: interaction id, trigger id or message key. */
+  readonly key: string
+  readonly channel: ChannelType
+  readonly by: Person
+  readonly name: string
+  readonly args: Readonly<Record<string, string>>
+  /** The channel or DM in which it was given. */
+  readonly room: string
+  /** The conversation it stands in; undefined where the platform does not tell (Slack slash commands) or there is none. */
+  readonly to?: Address
+}
+
+export interface CommandReply {
+  readonly text: string
+  /** True: for the caller's eyes alone. */
+  readonly private: boolean
+}
+
+/** What one message of ours carries. Text is the model's Markdown; the channel renders it. */
+export type Outgoing =
+  | { readonly kind: 'text'; readonly text: string; readonly onlyTo?: string; readonly replyTo?: string }
+  | { readonly kind: 'card'; readonly card: CardView }
+  | { readonly kind: 'file'; readonly name: string; readonly content: string; readonly comment: string }
+
+export type PostKind = Outgoing['kind'] | 'stream'
+
+/** What `find` looks for: a post that was begun and whose answer never came. */
+export interface PendingPost {
+  readonly key: string
+  /** When it was begun, ms since the epoch. */
+  readonly at: number
+  readonly kind: PostKind
+  /** The text as it was handed to the platform; empty for cards and streams. */
+  readonly text: string
+  /** Ids of messages in this room that other rows already own. */
+  readonly owned: ReadonlySet<string>
+  /** What `send` noted on its way (a Slack file id). */
+  readonly mark?: string
+}
+
+export type ChannelState = 'ready' | 'starting' | 'degraded' | 'standby' | 'failed' | 'off'
+
+/** How a turn's answer appears. Draws are coalesced, paced and split; each part is posted once under its own key. */
+export interface TurnCanvas {
+  /** Must not throw and must not wait. */
+  draw(view: TurnView): void
+  /** Resolves when the last drawn view stands complete on the platform; rejects only when `signal` aborts. */
+  settle(signal: AbortSignal): Promise<void>
+}
+
+/** The durable record of what was posted: a row before each post, its ref right after. */
+export interface PostLog {
+  /** Makes the row, or finds it. `fresh`: nobody can have posted it yet. Throws where the turn is no longer ours. */
+  begin(
+    key: string,
+    to: Address,
+    kind: PostKind,
+    text: string,
+  ): Promise<{ ref?: MessageRef; fresh: boolean; at: number; text: string; mark?: string }>
+  /** It was not found and is about to be posted with this text. */
+  retry(key: string, text: string): Promise<void>
+  /** Notes what finds this post again (a file id) before the platform is told to complete it. */
+  note(key: string, mark: string): Promise<void>
+  sent(key: string, ref: MessageRef): Promise<void>
+  /** Ids of messages of this conversation that rows other than `key` own. */
+  owned(to: Address, key: string): Promise<ReadonlySet<string>>
+  /** All rows of this turn that have a ref, by key; what a canvas takes up after a restart. */
+  known(prefix: string): Promise<ReadonlyMap<string, MessageRef>>
+  /** The message was removed by us; its key may be posted anew. */
+  forget(key: string): Promise<void>
+}
+
+/** A platform: transport only. It cannot decide anything. */
+export interface ChannelAdapter {
+  readonly type: ChannelType
+  /** Resolves when the first connection attempt is done, whether or not it succeeded; goes on trying by itself. */
+  start(inbound: InboundHandler): Promise<void>
+  /** Afterwards no handler is called. */
+  stop(): Promise<void>
+  state(): { readonly state: ChannelState; readonly reason?: string }
+  /** Prepares an answer's place: Discord makes the thread from the message (an existing one is adopted). `notice` says what was missing. */
+  open(from: { room: string; message: string }, title: string): Promise<{ to: Address; notice?: string }>
+  canvas(to: Address, turn: string, posts: PostLog): TurnCanvas
+  /** One message; called by postOnce alone, but for private lines. `note` must be awaited before an upload is completed. */
+  send(to: Address, outgoing: Outgoing, key: string, note: (mark: string) => Promise<void>): Promise<MessageRef>
+  /** Reads back; rejects where it could not read. */
+  find(to: Address, post: PendingPost): Promise<MessageRef | undefined>
+  /** Of a deleted message: resolves. */
+  edit(ref: MessageRef, outgoing: Outgoing): Promise<void>
+  /** Of a deleted message: resolves. */
+  remove(ref: MessageRef): Promise<void>
+  /** Indexes of the card's calls whose payload must be uploaded before the card; [] where files ride on the card. */
+  filesBefore(card: CardView): readonly number[]
+  /** 'received' shows 👀, 'none' takes it off. Must not reject: a sign is worth no error. */
+  mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void>
+  history(to: Address, range: { limit: number; before?: string }): Promise<readonly HistoryMessage[]>
+  /** Refuses hosts that are not the platform's own, redirects elsewhere, and login pages. */
+  download(file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
+  /** Archives a thread where the platform can. */
+  close(to: Address): Promise<void>
+  /** A link to the message, or to the conversation without one. */
+  link(to: Address, ref?: MessageRef): string
+}
+
+/** What an adapter tells the gateway. */
+export interface InboundHandler {
+  /** Resolves when committed (or when it is certain that nothing is to be stored); only then is a repeating platform told 'received'. */
+  message(m: InboundMessage): Promise<void>
+  /** The adapter has acknowledged the press before it calls this. */
+  decision(d: InboundDecision): Promise<DecisionReceipt>
+  /** The adapter has acknowledged the command before it calls this. */
+  command(c: InboundCommand): Promise<CommandReply>
+  /** A message was deleted on the platform; it may be the card of an open approval. */
+  deleted(ref: MessageRef): Promise<void>
+  /** What to read back on ready: open conversations and the last message of each that was taken in. */
+  missed(channel: ChannelType): Promise<readonly { to: Address; after: number }[]>
+}

@@ -1,0 +1,99 @@
+import type { Store, Tx } from '../store/store.ts'
+import type { Clock } from '../util/time.ts'
+import type { Address, MessageRef, PostKind, PostLog } from './channel-adapter.ts'
+
+/** Longest text kept for a read-back by content; posts are shorter on every platform. */
+const TEXT_KEPT = 40_000
+
+/** Rows of the `posts` table. `guard` runs first in each writing transaction and throws where the turn is not ours any more. */
+export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Promise<void> = async () => {}): PostLog {
+  return {
+    begin: (key, to, kind, text) =>
+      store.transaction((tx) => begin(tx, guard, { key, to, kind, text, now: clock.now() })),
+    async retry(key, text) {
+      await store.db
+        .updateTable('posts')
+        .set({ text: text.slice(0, TEXT_KEPT) })
+        .where('key', '=', key)
+        .execute()
+    },
+    async note(key, mark) {
+      await store.db.updateTable('posts').set({ mark }).where('key', '=', key).execute()
+    },
+    async sent(key, ref) {
+      await store.db
+        .updateTable('posts')
+        .set({ ref: JSON.stringify(ref), ref_id: ref.id })
+        .where('key', '=', key)
+        .execute()
+    },
+    async owned(to, key) {
+      const rows = await store.db
+        .selectFrom('posts')
+        .select('ref_id')
+        .where('channel', '=', to.channel)
+        .where('address', '=', to.id)
+        .where('key', '!=', key)
+        .where('ref_id', 'is not', null)
+        .execute()
+      return new Set(rows.flatMap((r) => r.ref_id ?? []))
+    },
+    async known(prefix) {
+      const rows = await store.db
+        .selectFrom('posts')
+        .select(['key', 'ref'])
+        .where('key', '>=', prefix)
+        .where('key', '<', `${prefix}\uffff`)
+        .where('ref', 'is not', null)
+        .execute()
+      return new Map(rows.map((r) => [r.key, JSON.parse(r.ref ?? 'null') as MessageRef]))
+    },
+    async forget(key) {
+      await store.db.deleteFrom('posts').where('key', '=', key).execute()
+    },
+  }
+}
+
+async function begin(
+  tx: Tx,
+  guard: (tx: Tx) => Promise<void>,
+  post: { key: string; to: Address; kind: PostKind; text: string; now: number },
+): ReturnType<PostLog['begin']> {
+  await guard(tx)
+  const made = await tx.db
+    .insertInto('posts')
+    .values({
+      key: post.key,
+      channel: post.to.channel,
+      address: post.to.id,
+      kind: post.kind,
+      text: post.text.slice(0, TEXT_KEPT),
+      ref: null,
+      ref_id: null,
+      mark: null,
+      at: post.now,
+    })
+    .onConflict((c) => c.column('key').doNothing())
+    .returning('key')
+    .executeTakeFirst()
+  if (made) return { fresh: true, at: post.now, text: post.text }
+  const row = await tx.db.selectFrom('posts').selectAll().where('key', '=', post.key).executeTakeFirstOrThrow()
+  return {
+    fresh: false,
+    at: row.at,
+    text: row.text,
+    ...(row.ref === null ? {} : { ref: JSON.parse(row.ref) as MessageRef }),
+    ...(row.mark === null ? {} : { mark: row.mark }),
+  }
+}
+
+/** The key of the post that made this message, if it is one of ours. */
+export async function postOf(store: Store, ref: MessageRef): Promise<string | undefined> {
+  const row = await store.db
+    .selectFrom('posts')
+    .select('key')
+    .where('channel', '=', ref.channel)
+    .where('ref_id', '=', ref.id)
+    .executeTakeFirst()
+  return row?.key
+}

@@ -1,0 +1,128 @@
+import type { Clock } from '../util/time.ts'
+import { sleep } from '../util/time.ts'
+import type { Address, ChannelAdapter, MessageRef, Outgoing, PostLog } from './channel-adapter.ts'
+
+/** A post that can never succeed: the message must not be tried again (too long, forbidden, gone). */
+export class PostRefused extends Error {
+  readonly reason: string
+  constructor(reason: string, options?: ErrorOptions) {
+    super(reason, options)
+    this.name = 'PostRefused'
+    this.reason = reason
+  }
+}
+
+/** Waits between two tries of a read-back or a post, ms; the last one repeats. */
+const WAITS = [500, 1000, 2000, 5000, 10_000, 30_000]
+
+/** Slack may show a fresh message late: a young row that was not found is looked for once more at this age, ms. */
+const SETTLE_AGE = 10_000
+
+/** One post in flight per conversation: without it two posts with one text could not be told apart in a read-back. */
+export class PostLanes {
+  readonly #tails = new Map<string, Promise<unknown>>()
+
+  run<T>(to: Address, task: () => Promise<T>): Promise<T> {
+    const lane = `${to.channel}:${to.id}`
+    const before = this.#tails.get(lane) ?? Promise.resolve()
+    const mine = before.then(task, task)
+    const tail = mine.catch(() => undefined)
+    this.#tails.set(lane, tail)
+    void tail.then(() => {
+      if (this.#tails.get(lane) === tail) this.#tails.delete(lane)
+    })
+    return mine
+  }
+}
+
+export interface PostTools {
+  readonly adapter: Pick<ChannelAdapter, 'find'>
+  readonly posts: PostLog
+  readonly lanes: PostLanes
+  readonly clock: Clock
+}
+
+/** `send` posts what `find` looks for; a stream passes its own start. */
+export interface Post {
+  readonly key: string
+  readonly to: Address
+  readonly kind: Outgoing['kind'] | 'stream'
+  readonly text: string
+  send(note: (mark: string) => Promise<void>): Promise<MessageRef>
+}
+
+/**
+ * Posts under a key at most once over any crash or unclear answer: a row before the post, its ref right after; a row
+ * without a ref is looked for on the platform until a read succeeds, and nothing is posted before. `posted` is false
+ * where the message stood there already, so that its content may be stale. Rejects with PostRefused where the platform
+ * said a final no, or with the signal's reason.
+ */
+export async function postOnce(
+  tools: PostTools,
+  post: Post,
+  signal: AbortSignal,
+): Promise<{ ref: MessageRef; posted: boolean }> {
+  return tools.lanes.run(post.to, async () => {
+    for (let tries = 0; ; tries++) {
+      signal.throwIfAborted()
+      const row = await tools.posts.begin(post.key, post.to, post.kind, post.text)
+      if (row.ref) return { ref: row.ref, posted: false }
+      if (!(row.fresh && tries === 0)) {
+        const found = await readBack(tools, post, row, signal)
+        if (found) {
+          await tools.posts.sent(post.key, found)
+          return { ref: found, posted: false }
+        }
+        await tools.posts.retry(post.key, post.text)
+      }
+      try {
+        const ref = await post.send((mark) => tools.posts.note(post.key, mark))
+        await tools.posts.sent(post.key, ref)
+        return { ref, posted: true }
+      } catch (error) {
+        if (error instanceof PostRefused) {
+          await tools.posts.forget(post.key)
+          throw error
+        }
+        await sleep(tools.clock, waitOf(tries, error), signal)
+      }
+    }
+  })
+}
+
+/** A transport error may carry how long the platform wants us to wait. */
+function waitOf(tries: number, error: unknown): number {
+  const asked = (error as { retryAfterMs?: unknown } | undefined)?.retryAfterMs
+  return typeof asked === 'number' ? asked : (WAITS[Math.min(tries, WAITS.length - 1)] ?? 30_000)
+}
+
+async function readBack(
+  { adapter, posts, clock }: PostTools,
+  post: Post,
+  row: { at: number; text: string; mark?: string },
+  signal: AbortSignal,
+): Promise<MessageRef | undefined> {
+  for (let tries = 0; ; tries++) {
+    signal.throwIfAborted()
+    try {
+      const owned = await posts.owned(post.to, post.key)
+      const { key, kind, to } = post
+      const pending = {
+        key,
+        kind,
+        text: row.text,
+        at: row.at,
+        owned,
+        ...(row.mark === undefined ? {} : { mark: row.mark }),
+      }
+      const found = await adapter.find(to, pending)
+      const age = clock.now() - row.at
+      if (found || to.channel !== 'slack' || age >= SETTLE_AGE) return found
+      await sleep(clock, SETTLE_AGE - age, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof PostRefused) return undefined
+      await sleep(clock, waitOf(tries, error), signal)
+    }
+  }
+}

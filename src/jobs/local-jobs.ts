@@ -1,0 +1,189 @@
+import { sql } from 'kysely'
+import type { Store } from '../store/store.ts'
+import type { Log } from '../util/log.ts'
+import type { Clock } from '../util/time.ts'
+import type { Job, JobQueue } from './job-queue.ts'
+
+/** Back-off of a throwing handler, ms: doubles from the first to the last. */
+const FIRST_BACKOFF = 1000
+const LAST_BACKOFF = 60_000
+
+/**
+ * The queue inside one process, on the same database as everything else. It relies on being the only one on this
+ * database: a job that is active at start belongs to a dead process.
+ */
+export function createLocalJobs(store: Store, clock: Clock, log: Log): JobQueue {
+  return new LocalJobs(store, clock, log)
+}
+
+class LocalJobs implements JobQueue {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #abort = new AbortController()
+  readonly #running = new Set<Promise<void>>()
+  #handler: ((job: Job) => Promise<void>) | undefined
+  #concurrency = 0
+  #stopping = false
+  #cancelTimer: () => void = () => undefined
+  #pumping: Promise<void> = Promise.resolve()
+
+  constructor(store: Store, clock: Clock, log: Log) {
+    this.#store = store
+    this.#clock = clock
+    this.#log = log
+  }
+
+  async send(tx: Parameters<JobQueue['send']>[0], job: { key: string; notBefore?: number }): Promise<void> {
+    await tx.db
+      .insertInto('jobs')
+      .values({ key: job.key, state: 'queued', run_at: job.notBefore ?? 0, attempt: 0 })
+      .onConflict((c) => c.columns(['key', 'state']).doUpdateSet({ run_at: earlier, attempt: sql.ref('jobs.attempt') }))
+      .execute()
+    tx.afterCommit(() => this.#pump())
+  }
+
+  async work(handler: (job: Job) => Promise<void>, { concurrency }: { concurrency: number }): Promise<void> {
+    await this.#store.transaction(async (tx) => {
+      const orphans = await tx.db
+        .deleteFrom('jobs')
+        .where('state', '=', 'active')
+        .returning(['key', 'attempt'])
+        .execute()
+      for (const { key, attempt } of orphans) await requeue(tx.db, key, 0, attempt)
+    })
+    this.#handler = handler
+    this.#concurrency = concurrency
+    this.#pump()
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true
+    this.#cancelTimer()
+    await this.#pumping
+    if (this.#running.size === 0) return
+    let cancel = (): void => undefined
+    const grace = new Promise<void>((resolve) => {
+      cancel = this.#clock.after(graceMs, resolve)
+    })
+    await Promise.race([Promise.all(this.#running), grace])
+    cancel()
+    this.#abort.abort(new Error('the gateway is stopping'))
+    await Promise.all(this.#running)
+  }
+
+  /** Claims are made one after the other; a call during a round begins another one. */
+  #pump(): void {
+    this.#pumping = this.#pumping.then(() => this.#claimAll()).catch((error) => this.#claimFailed(error))
+  }
+
+  #claimFailed(error: unknown): void {
+    this.#log.error({ err: error }, 'jobs cannot be claimed; trying again in 1 s')
+    this.#wakeIn(1000)
+  }
+
+  async #claimAll(): Promise<void> {
+    while (this.#handler && !this.#stopping && this.#running.size < this.#concurrency) {
+      const job = await this.#claim()
+      if (!job) break
+      const run = this.#run(job.key, job.attempt, this.#handler)
+      this.#running.add(run)
+      void run.then(() => {
+        this.#running.delete(run)
+        if (!this.#stopping) this.#pump()
+      })
+    }
+    await this.#armTimer()
+  }
+
+  async #claim(): Promise<{ key: string; attempt: number } | undefined> {
+    const now = this.#clock.now()
+    return this.#store.db
+      .updateTable('jobs')
+      .set((e) => ({ state: 'active', attempt: e('attempt', '+', 1) }))
+      .where('id', '=', (e) =>
+        e
+          .selectFrom('jobs as q')
+          .select('q.id')
+          .where('q.state', '=', 'queued')
+          .where('q.run_at', '<=', now)
+          .where('q.key', 'not in', (n) => n.selectFrom('jobs as a').select('a.key').where('a.state', '=', 'active'))
+          .orderBy('q.run_at')
+          .orderBy('q.id')
+          .limit(1),
+      )
+      .returning(['key', 'attempt'])
+      .executeTakeFirst()
+  }
+
+  async #run(key: string, attempt: number, handler: (job: Job) => Promise<void>): Promise<void> {
+    let failed: unknown
+    try {
+      await handler({ key, attempt, signal: this.#abort.signal })
+    } catch (error) {
+      failed = error ?? new Error('unknown')
+    }
+    const aborted = this.#abort.signal.aborted
+    if (failed && !aborted) this.#log.error({ err: failed, key, attempt }, 'a job failed and will run again')
+    const backoff = Math.min(FIRST_BACKOFF * 2 ** (attempt - 1), LAST_BACKOFF)
+    try {
+      await this.#store.transaction(async (tx) => {
+        await tx.db.deleteFrom('jobs').where('key', '=', key).where('state', '=', 'active').execute()
+        if (aborted && failed) await requeue(tx.db, key, 0, attempt - 1)
+        else if (failed) await requeue(tx.db, key, this.#clock.now() + backoff, attempt)
+      })
+    } catch (error) {
+      // The row stays active and runs again at the next start; the workstream's belt sends another job meanwhile.
+      this.#log.error({ err: error, key }, 'the end of a job could not be stored')
+      this.#clock.after(1000, () => void this.#releaseStuck(key))
+    }
+  }
+
+  async #releaseStuck(key: string): Promise<void> {
+    try {
+      await this.#store.transaction(async (tx) => {
+        const gone = await tx.db
+          .deleteFrom('jobs')
+          .where('key', '=', key)
+          .where('state', '=', 'active')
+          .returning('attempt')
+          .execute()
+        if (gone[0]) await requeue(tx.db, key, 0, gone[0].attempt)
+        tx.afterCommit(() => this.#pump())
+      })
+    } catch {
+      if (!this.#stopping) this.#clock.after(5000, () => void this.#releaseStuck(key))
+    }
+  }
+
+  async #armTimer(): Promise<void> {
+    if (this.#stopping || !this.#handler || this.#running.size >= this.#concurrency) return
+    const next = await this.#store.db
+      .selectFrom('jobs')
+      .select((e) => e.fn.min('run_at').as('at'))
+      .where('state', '=', 'queued')
+      .where('run_at', '>', this.#clock.now())
+      .executeTakeFirst()
+    if (next?.at !== null && next?.at !== undefined) this.#wakeIn(Number(next.at) - this.#clock.now())
+  }
+
+  #wakeIn(ms: number): void {
+    this.#cancelTimer()
+    this.#cancelTimer = this.#clock.after(Math.max(ms, 1), () => this.#pump())
+  }
+}
+
+const earlier = sql<number>`case when excluded.run_at < jobs.run_at then excluded.run_at else jobs.run_at end`
+
+async function requeue(
+  db: Parameters<Parameters<Store['transaction']>[0]>[0]['db'],
+  key: string,
+  runAt: number,
+  attempt: number,
+): Promise<void> {
+  await db
+    .insertInto('jobs')
+    .values({ key, state: 'queued', run_at: runAt, attempt })
+    .onConflict((c) => c.columns(['key', 'state']).doUpdateSet({ run_at: earlier }))
+    .execute()
+}

@@ -1,0 +1,56 @@
+import type { Message, ToolCall, ToolSpec, Usage } from './message.ts'
+
+export interface ModelRequest {
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolSpec[]
+  /** Stable for a workstream; providers may use it to keep a prompt cache warm. */
+  readonly workstream: string
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter'
+
+export type ModelEvent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'reasoning'; readonly text: string }
+  /** Whole: fragments never leave the provider. */
+  | { readonly type: 'tool-call'; readonly call: ToolCall }
+  /** Exactly once, last; a stream that ends otherwise throws ModelError 'cut'. */
+  | { readonly type: 'finish'; readonly reason: FinishReason; readonly usage?: Usage }
+
+export interface ModelProvider {
+  readonly capabilities: { readonly vision: boolean }
+  /** Tokens; bounds history and tool results. */
+  readonly contextWindow: number
+  /** One attempt, never retried inside. Throws ModelError, or the signal's reason. */
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
+}
+
+export type ModelErrorCode =
+  | 'auth'
+  | 'quota'
+  | 'rate-limit'
+  | 'context'
+  | 'image'
+  | 'bad-request'
+  | 'not-found'
+  | 'unavailable'
+  | 'stalled'
+  | 'cut'
+
+const RETRYABLE: ReadonlySet<ModelErrorCode> = new Set(['rate-limit', 'unavailable', 'stalled', 'cut'])
+
+/** A failed model call. `message` is one plain sentence a person can act on; it holds no secret and no body. */
+export class ModelError extends Error {
+  readonly code: ModelErrorCode
+  readonly retryable: boolean
+  /** What the server asked us to wait, ms. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(code: ModelErrorCode, message: string, options: { retryAfterMs?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.name = 'ModelError'
+    this.code = code
+    this.retryable = RETRYABLE.has(code)
+    this.retryAfterMs = options.retryAfterMs
+  }
+}

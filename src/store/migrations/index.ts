@@ -1,0 +1,5 @@
+import type { Kysely } from 'kysely'
+import * as initial from './001-initial.ts'
+
+/** Forwards only, in this order; the schema's version is how many have run. Never change one that was released. */
+export const migrations: readonly { up(db: Kysely<unknown>): Promise<void> }[] = [initial]

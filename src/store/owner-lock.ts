@@ -1,0 +1,23 @@
+import Database from 'better-sqlite3'
+
+export interface OwnerLock {
+  release(): void
+}
+
+/**
+ * Makes this process the one gateway on a SQLite file, by an exclusive lock on a side file that the system frees when
+ * the process dies. Undefined where another process holds it. The command line never takes it.
+ */
+export function takeOwnerLock(file: string): OwnerLock | undefined {
+  if (file === ':memory:') return { release: () => undefined }
+  const handle = new Database(`${file}-lock`, { timeout: 0 })
+  try {
+    handle.pragma('journal_mode = DELETE')
+    handle.exec('begin exclusive')
+    return { release: () => handle.close() }
+  } catch (error) {
+    handle.close()
+    if ((error as { code?: string }).code?.startsWith('SQLITE_BUSY')) return undefined
+    throw error
+  }
+}

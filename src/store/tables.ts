@@ -1,0 +1,124 @@
+import type { Generated } from 'kysely'
+
+/** Times are milliseconds since the epoch, flags are 0 or 1, structures are JSON text: the same on both databases. */
+export interface Tables {
+  schema_version: { version: number }
+  users: { name: string; role: 'admin' | 'member'; created_at: number }
+  api_tokens: { id: string; user_name: string; hash: string; created_at: number; revoked_at: number | null }
+  links: { channel: string; external_id: string; user_name: string; created_at: number }
+  workstreams: {
+    id: string
+    owner: string
+    channel: string
+    /** Address.id of the conversation; `ask:<key>` until its thread is made. */
+    address: string
+    state: 'open' | 'closed'
+    /** Raised by each job that takes the workstream; what an older one writes hits no row. */
+    epoch: number
+    model: string | null
+    /** JSON: what must be done before the first answer can be posted; null when done. */
+    opening: string | null
+    /** JSON Address in which answers are posted; null until opened. */
+    post_to: string | null
+    title: string
+    created_at: number
+    active_at: number
+    /** 1: it was said once how to begin anew after a close. */
+    close_told: number
+  }
+  inbox: {
+    id: Generated<number>
+    ws_id: string
+    dedupe_key: string
+    author: string
+    author_name: string
+    bot: number
+    text: string
+    attachments: string
+    /** JSON MessageRef of the person's message; null for a slash command. */
+    ref: string | null
+    /** JSON Address the answer goes to. */
+    reply_to: string
+    /** 1: the thread's earlier messages are to be read first. */
+    context: number
+    state: 'queued' | 'taken' | 'done' | 'stopped' | 'failed'
+    turn_id: string | null
+    /** 1: 👀 was shown and is to be taken off. */
+    marked: number
+    sent_at: number
+    created_at: number
+  }
+  turns: {
+    id: string
+    ws_id: string
+    state: 'running' | 'parked' | 'done' | 'failed' | 'stopped'
+    /** Starts since the last new journal row; a graceful stop does not count. */
+    tries: number
+    /** 1: /stop was asked for. */
+    stop: number
+    model: string
+    /** JSON Address this turn answers in. */
+    post_to: string
+    created_at: number
+    ended_at: number | null
+  }
+  journal: {
+    id: Generated<number>
+    ws_id: string
+    turn_id: string
+    kind: string
+    data: string
+    created_at: number
+  }
+  approvals: {
+    id: string
+    ws_id: string
+    turn_id: string
+    state: 'open' | 'approved' | 'always' | 'denied' | 'stopped' | 'expired' | 'superseded' | 'unshowable'
+    /** JSON: the calls as they were shown, with fingerprints. */
+    calls: string
+    changed: string | null
+    always: number
+    decided_by: string | null
+    note: string | null
+    expires_at: number | null
+    created_at: number
+    decided_at: number | null
+    /** 1: the card shows the row's present state. */
+    painted: number
+  }
+  grants: { ws_id: string; label: string; granted_by: string; created_at: number }
+  files_read: { ws_id: string; path: string; sha256: string }
+  posts: {
+    key: string
+    channel: string
+    /** Address.id. */
+    address: string
+    kind: string
+    text: string
+    ref: string | null
+    /** MessageRef.id, so that a message finds its owner. */
+    ref_id: string | null
+    mark: string | null
+    at: number
+  }
+  jobs: {
+    id: Generated<number>
+    key: string
+    state: 'queued' | 'active'
+    run_at: number
+    attempt: number
+  }
+  seen: { key: string; at: number }
+  audit: { id: Generated<number>; at: number; actor: string; action: string; ws_id: string | null; detail: string }
+  usage: {
+    id: Generated<number>
+    at: number
+    user_name: string
+    ws_id: string
+    model: string
+    input: number
+    cached: number
+    output: number
+  }
+}

@@ -1,0 +1,173 @@
+import type { Selectable } from 'kysely'
+import type { Address, ChannelType } from '../channel/channel-adapter.ts'
+import type { Db, Tx } from '../store/store.ts'
+import type { Tables } from '../store/tables.ts'
+import { newId } from '../util/ids.ts'
+
+/** What must be done before the first answer can be posted. */
+export type Opening =
+  /** Make a thread from a person's message. */
+  | { readonly kind: 'thread'; readonly room: string; readonly message: string }
+  /** Post "NAME asks: …" and make a thread from that. */
+  | { readonly kind: 'announce'; readonly room: string; readonly text: string }
+
+export interface Workstream {
+  readonly id: string
+  readonly owner: string
+  readonly channel: ChannelType
+  /** Address.id of the conversation; `ask:<key>` until its thread is made. */
+  readonly address: string
+  readonly state: 'open' | 'closed'
+  /** Alias; undefined: the default. */
+  readonly model: string | undefined
+  readonly opening: Opening | undefined
+  readonly postTo: Address | undefined
+  readonly title: string
+  readonly activeAt: number
+  readonly closeTold: boolean
+}
+
+const TITLE_MAX = 100
+
+/** A message's first line as a title, at most 100 characters. */
+export function titleOf(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return [...line].slice(0, TITLE_MAX).join('') || 'Conversation'
+}
+
+export async function createWorkstream(
+  tx: Tx,
+  made: {
+    owner: string
+    channel: ChannelType
+    address: string
+    title: string
+    opening?: Opening
+    postTo?: Address
+    model?: string
+  },
+  now: number,
+): Promise<Workstream> {
+  const row: Selectable<Tables['workstreams']> = {
+    id: newId(),
+    owner: made.owner,
+    channel: made.channel,
+    address: made.address,
+    state: 'open',
+    epoch: 0,
+    model: made.model ?? null,
+    opening: made.opening ? JSON.stringify(made.opening) : null,
+    post_to: made.postTo ? JSON.stringify(made.postTo) : null,
+    title: titleOf(made.title),
+    created_at: now,
+    active_at: now,
+    close_told: 0,
+  }
+  await tx.db.insertInto('workstreams').values(row).execute()
+  return toWorkstream(row)
+}
+
+export async function findWorkstream(db: Db | Tx['db'], id: string): Promise<Workstream | undefined> {
+  const row = await db.selectFrom('workstreams').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && toWorkstream(row)
+}
+
+/** The open one held at this address. */
+export async function openAt(
+  db: Db | Tx['db'],
+  channel: ChannelType,
+  address: string,
+): Promise<Workstream | undefined> {
+  const row = await db
+    .selectFrom('workstreams')
+    .selectAll()
+    .where('channel', '=', channel)
+    .where('address', '=', address)
+    .where('state', '=', 'open')
+    .executeTakeFirst()
+  return row && toWorkstream(row)
+}
+
+/** The newest one that was held at this address, open or closed. */
+export async function latestAt(db: Db, channel: ChannelType, address: string): Promise<Workstream | undefined> {
+  const row = await db
+    .selectFrom('workstreams')
+    .selectAll()
+    .where('channel', '=', channel)
+    .where('address', '=', address)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row && toWorkstream(row)
+}
+
+/** Open ones, the most recently active first; of one owner and channel where given. */
+export async function openWorkstreams(
+  db: Db,
+  of: { owner?: string; channel?: ChannelType; activeSince?: number; limit: number },
+): Promise<readonly Workstream[]> {
+  let query = db.selectFrom('workstreams').selectAll().where('state', '=', 'open')
+  if (of.owner !== undefined) query = query.where('owner', '=', of.owner)
+  if (of.channel !== undefined) query = query.where('channel', '=', of.channel)
+  if (of.activeSince !== undefined) query = query.where('active_at', '>=', of.activeSince)
+  const rows = await query.orderBy('active_at', 'desc').limit(of.limit).execute()
+  return rows.map(toWorkstream)
+}
+
+export async function countOpen(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom('workstreams')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('state', '=', 'open')
+    .executeTakeFirst()
+  return Number(row?.n ?? 0)
+}
+
+export async function touch(tx: Tx, id: string, now: number): Promise<void> {
+  await tx.db.updateTable('workstreams').set({ active_at: now }).where('id', '=', id).execute()
+}
+
+/** Its place is ready: answers go to `postTo`, and messages at `address` belong to it. */
+export async function markOpened(tx: Tx, id: string, address: string, postTo: Address): Promise<void> {
+  await tx.db
+    .updateTable('workstreams')
+    .set({ address, opening: null, post_to: JSON.stringify(postTo) })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function setModel(tx: Tx, id: string, alias: string): Promise<void> {
+  await tx.db.updateTable('workstreams').set({ model: alias }).where('id', '=', id).execute()
+}
+
+export async function markClosed(tx: Tx, id: string): Promise<void> {
+  await tx.db.updateTable('workstreams').set({ state: 'closed' }).where('id', '=', id).execute()
+}
+
+/** True for the first caller: the hint how to begin anew is given once. */
+export async function claimCloseHint(db: Db, id: string): Promise<boolean> {
+  const row = await db
+    .updateTable('workstreams')
+    .set({ close_told: 1 })
+    .where('id', '=', id)
+    .where('close_told', '=', 0)
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+function toWorkstream(row: Selectable<Tables['workstreams']>): Workstream {
+  return {
+    id: row.id,
+    owner: row.owner,
+    channel: row.channel as ChannelType,
+    address: row.address,
+    state: row.state,
+    model: row.model ?? undefined,
+    opening: row.opening === null ? undefined : (JSON.parse(row.opening) as Opening),
+    postTo: row.post_to === null ? undefined : (JSON.parse(row.post_to) as Address),
+    title: row.title,
+    activeAt: row.active_at,
+    closeTold: row.close_told === 1,
+  }
+}
