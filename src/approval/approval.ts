@@ -32,6 +32,8 @@ export interface Approval {
   readonly note?: string
   readonly expiresAt?: number
   readonly createdAt: number
+  /** Whether the card shows this state. */
+  readonly painted: boolean
 }
 
 export const allowed = (state: Approval['state']): boolean => state === 'approved' || state === 'always'

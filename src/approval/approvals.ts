@@ -2,12 +2,15 @@ import type { Selectable } from 'kysely'
 import { audit } from '../store/audit.ts'
 import type { Db, Tx } from '../store/store.ts'
 import type { Tables } from '../store/tables.ts'
-import { newId } from '../util/ids.ts'
 import type { Approval, ApprovalCall, Outcome } from './approval.ts'
 
 type Row = Selectable<Tables['approvals']>
 
+/** The key of the job that ends an approval at its time. */
+export const expiryJob = (approval: string): string => `expire:${approval}`
+
 export interface ApprovalRequest {
+  readonly id: string
   readonly workstream: string
   readonly turn: string
   readonly calls: readonly ApprovalCall[]
@@ -19,11 +22,10 @@ export interface ApprovalRequest {
 
 /** Makes the row. Nothing of the step may have run. */
 export async function requestApproval(tx: Tx, request: ApprovalRequest, now: number): Promise<Approval> {
-  const id = newId()
   await tx.db
     .insertInto('approvals')
     .values({
-      id,
+      id: request.id,
       ws_id: request.workstream,
       turn_id: request.turn,
       state: 'open',
@@ -38,7 +40,7 @@ export async function requestApproval(tx: Tx, request: ApprovalRequest, now: num
       painted: 0,
     })
     .execute()
-  return { id, ...request, state: 'open', createdAt: now }
+  return { ...request, state: 'open', createdAt: now, painted: false }
 }
 
 /**
@@ -158,6 +160,7 @@ function toApproval(row: Row): Approval {
     calls: JSON.parse(row.calls) as ApprovalCall[],
     always: row.always === 1,
     createdAt: row.created_at,
+    painted: row.painted === 1,
     ...(row.changed === null ? {} : { changed: row.changed }),
     ...(row.decided_by === null ? {} : { decidedBy: row.decided_by }),
     ...(row.note === null ? {} : { note: row.note }),

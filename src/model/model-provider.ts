@@ -54,3 +54,17 @@ export class ModelError extends Error {
     this.retryAfterMs = options.retryAfterMs
   }
 }
+
+/** What a provider is made with: a [models.*] block with its defaults filled in. */
+export interface ModelSettings {
+  readonly model: string
+  /** "" = the provider's own. */
+  readonly baseUrl: string
+  readonly apiKey: string | undefined
+  readonly contextWindow: number
+  /** 0 = not sent. */
+  readonly maxTokens: number
+  /** "" = not sent. */
+  readonly reasoningEffort: string
+  readonly vision: boolean
+}

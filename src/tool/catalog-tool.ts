@@ -39,6 +39,8 @@ export interface ReadyPlan {
   readonly label: string
   readonly acts: readonly Act[]
   readonly warning?: string
+  /** The blocklist entry it hits: never run, never asked for. */
+  readonly blocked?: string
   /** Everything that must be the same when it runs as when it was approved: paths after symlinks, preview, arguments. */
   readonly fingerprint: string
   run(context: RunContext): Promise<ToolResult>
@@ -59,6 +61,8 @@ export interface PlanScope {
   /** Absolute, after symlinks. */
   readonly root: string
   readonly files: FileLedger
+  /** Whether policy lets this path be read without a question; for tools that choose files themselves. */
+  readonly mayRead: (path: string) => boolean
   readonly vision: boolean
 }
 

@@ -24,7 +24,7 @@ export type JournalEntry =
       readonly isError: boolean
     }
   /** What a person wrote beside an approval; follows the results as a user message. */
-  | { readonly kind: 'note'; readonly text: string }
+  | { readonly kind: 'note'; readonly approval: string; readonly text: string }
   | { readonly kind: 'card'; readonly approval: string }
   | { readonly kind: 'notice'; readonly text: string; readonly tone: 'info' | 'error' }
   /** The provider refused an image: those before this row are sent as notes from now on. */

@@ -1,0 +1,97 @@
+import type { ContentPart, ToolCall } from '../model/message.ts'
+import { cleanText } from '../store/text.ts'
+import type { ReadyPlan } from '../tool/catalog-tool.ts'
+import { eachAtMost4, runPlan } from '../tool/execute-calls.ts'
+import { limitedContent, resultLimit } from '../tool/limit-result.ts'
+import { oneLine, plainTerminal } from '../util/visible.ts'
+import type { JournalEntry } from '../workstream/journal.ts'
+import { record, type TurnContext } from './turn-context.ts'
+
+/** A call that ends without having run. */
+export interface SettledCall {
+  readonly call: ToolCall
+  readonly header: string
+  readonly state: 'failed' | 'denied' | 'interrupted' | 'stopped'
+  readonly text: string
+}
+
+/** Longest header on a tool's line, characters. */
+const HEADER_MAX = 200
+/** What is shown of a running tool's output: its last lines. */
+const TAIL_LINES = 3
+const TAIL_CHARS = 300
+
+type ResultEntry = Extract<JournalEntry, { kind: 'result' }>
+
+/** One result row for each; shown when stored. */
+export async function recordResults(context: TurnContext, settled: readonly SettledCall[]): Promise<void> {
+  if (settled.length === 0) return
+  const entries = settled.map(
+    ({ call, header, state, text }): ResultEntry => ({
+      kind: 'result',
+      callId: call.id,
+      tool: call.name.trim(),
+      header: shownHeader(context, header),
+      state,
+      content: [{ type: 'text', text: context.tools.redactor.text(text) }],
+      isError: true,
+    }),
+  )
+  await record(context, entries, (tx) => context.files.flush(tx))
+  for (const entry of entries) showResult(context, entry)
+}
+
+/**
+ * Runs the plans, at most four at once. Each is marked started before it runs and its result is stored before it is
+ * shown, so that a crash tells "not started", "unknown" and "done" apart.
+ */
+export async function executeCalls(
+  context: TurnContext,
+  running: readonly { readonly call: ToolCall; readonly plan: ReadyPlan }[],
+  usedTokens: number,
+): Promise<void> {
+  const limit = resultLimit(context.provider.contextWindow, usedTokens)
+  await eachAtMost4(running, async ({ call, plan }) => {
+    const header = shownHeader(context, plan.header)
+    const tool = call.name.trim()
+    await record(context, [{ kind: 'started', callId: call.id, tool, header }], (tx) => context.files.flush(tx))
+    context.presenter.show({ type: 'tool', callId: call.id, tool, header, state: 'running' })
+    context.tools.count('tool_calls')
+    const onOutput = tailOf(context, call.id)
+    const result = await runPlan(plan, { signal: context.signal, onOutput, resultLimit: limit })
+    const entry: ResultEntry = {
+      kind: 'result',
+      callId: call.id,
+      tool,
+      header,
+      state: result.isError ? 'failed' : 'done',
+      content: fitForModel(context, limitedContent(result, limit)),
+      isError: result.isError,
+    }
+    await record(context, [entry], (tx) => context.files.flush(tx))
+    showResult(context, entry)
+  })
+}
+
+function shownHeader({ tools }: TurnContext, header: string): string {
+  return oneLine(tools.redactor.text(header), HEADER_MAX)
+}
+
+function showResult({ presenter }: TurnContext, { callId, tool, header, state }: ResultEntry): void {
+  presenter.show({ type: 'tool', callId, tool, header, state })
+}
+
+function fitForModel({ tools }: TurnContext, content: readonly ContentPart[]): readonly ContentPart[] {
+  return content.map((p) => (p.type === 'text' ? { ...p, text: cleanText(tools.redactor.text(p.text)) } : p))
+}
+
+function tailOf({ presenter, tools }: TurnContext, callId: string): (text: string) => void {
+  // A secret may come in pieces: what could still become one is not shown yet.
+  const stream = tools.redactor.stream()
+  let seen = ''
+  return (text) => {
+    seen = (seen + stream.push(text)).slice(-8 * TAIL_CHARS)
+    const lines = plainTerminal(seen).trimEnd().split('\n').slice(-TAIL_LINES)
+    presenter.show({ type: 'tool-tail', callId, tail: lines.join('\n').slice(-TAIL_CHARS).toWellFormed() })
+  }
+}

@@ -1,0 +1,99 @@
+import { type ContentPart, type Message, type ToolCall, textOf } from '../model/message.ts'
+import type { JournalRow } from '../workstream/journal.ts'
+
+const CHARS_PER_TOKEN = 4
+/** What an image counts as, tokens; providers differ, none charges much more. */
+const IMAGE_TOKENS = 1500
+/** Share of the window that history may take; the rest is for the answer and the tools' schemas. */
+const HISTORY_SHARE = 0.8
+/** What stands for an image the provider would not take. */
+const REFUSED_IMAGE = '[an image stood here; the model could not read it]'
+const LEFT_OUT = '[Earlier messages of this conversation were left out, they no longer fit.]'
+
+/**
+ * The journal as a provider takes it: every call is followed by exactly one result, in the calls' order, whatever
+ * happened. What does not fit the window is left out from the oldest end, whole exchanges at a time.
+ */
+export function buildHistory(rows: readonly JournalRow[], system: string, contextWindow: number): readonly Message[] {
+  const lastRefusal = rows.findLast((r) => r.kind === 'images-refused')?.id ?? 0
+  const results = new Map(rows.flatMap((r) => (r.kind === 'result' ? [[`${r.turn}/${r.callId}`, r] as const] : [])))
+  const exchanges: Message[][] = []
+  for (const row of rows) {
+    const messages = messagesOf(row, results, row.id < lastRefusal)
+    if (messages.length === 0) continue
+    const begins = row.kind === 'user' || row.kind === 'context' || exchanges.length === 0
+    if (begins) exchanges.push(messages)
+    else exchanges.at(-1)?.push(...messages)
+  }
+  const head: Message = { role: 'system', text: system }
+  const room = contextWindow * HISTORY_SHARE - estimateTokens([head])
+  const kept = fitting(exchanges, room)
+  const note: Message[] = kept.length < exchanges.length ? [userText(LEFT_OUT)] : []
+  return [head, ...note, ...kept.flat()]
+}
+
+/** The newest exchanges that fit; always at least the last. */
+function fitting(exchanges: readonly Message[][], room: number): readonly Message[][] {
+  let left = room
+  let from = exchanges.length
+  while (from > 0) {
+    const cost = estimateTokens(exchanges[from - 1] ?? [])
+    if (cost > left && from < exchanges.length) break
+    left -= cost
+    from--
+  }
+  return exchanges.slice(from)
+}
+
+/** Roughly, at 4 characters a token. */
+export function estimateTokens(messages: readonly Message[]): number {
+  let tokens = 0
+  for (const m of messages) {
+    if (m.role === 'system') tokens += m.text.length / CHARS_PER_TOKEN
+    else if (m.role === 'assistant') {
+      const calls = m.calls.reduce((n, c) => n + c.name.length + c.arguments.length, 0)
+      tokens += (m.text.length + calls) / CHARS_PER_TOKEN
+    } else {
+      tokens += textOf(m.content).length / CHARS_PER_TOKEN
+      tokens += m.content.filter((p) => p.type === 'image').length * IMAGE_TOKENS
+    }
+  }
+  return Math.ceil(tokens)
+}
+
+type Results = ReadonlyMap<string, Extract<JournalRow, { kind: 'result' }>>
+
+function messagesOf(row: JournalRow, results: Results, imagesRefused: boolean): Message[] {
+  switch (row.kind) {
+    case 'user':
+      return row.items.map((item) => ({ role: 'user', content: withoutImages(item.content, imagesRefused) }))
+    case 'context':
+    case 'note':
+      return [userText(row.text)]
+    case 'assistant': {
+      if (!row.text.trim() && row.calls.length === 0) return []
+      const answers = row.calls.map((call) => resultOf(call, results.get(`${row.turn}/${call.id}`), imagesRefused))
+      return [{ role: 'assistant', text: row.text, calls: row.calls }, ...answers]
+    }
+    default:
+      return []
+  }
+}
+
+function resultOf(
+  call: ToolCall,
+  row: Extract<JournalRow, { kind: 'result' }> | undefined,
+  imagesRefused: boolean,
+): Message {
+  const content: readonly ContentPart[] = row?.content ?? [{ type: 'text', text: 'This call was not run.' }]
+  return { role: 'tool', callId: call.id, name: call.name, content: withoutImages(content, imagesRefused) }
+}
+
+function withoutImages(content: readonly ContentPart[], refused: boolean): readonly ContentPart[] {
+  if (!refused) return content
+  return content.map((p) => (p.type === 'image' ? { type: 'text', text: REFUSED_IMAGE } : p))
+}
+
+function userText(text: string): Message {
+  return { role: 'user', content: [{ type: 'text', text }] }
+}

@@ -1,0 +1,194 @@
+import { type Approval, type ApprovalCall, allowed } from '../approval/approval.ts'
+import { approvalsOfTurn, expiryJob, grantsOf, requestApproval } from '../approval/approvals.ts'
+import type { ToolCall } from '../model/message.ts'
+import { decide, type Layers, type Verdict } from '../policy/decide.ts'
+import { audit } from '../store/audit.ts'
+import type { ReadyPlan } from '../tool/catalog-tool.ts'
+import { type PreparedCall, prepareCalls } from '../tool/prepare-calls.ts'
+import { newId, sha256 } from '../util/ids.ts'
+import { oneLine } from '../util/visible.ts'
+import { executeCalls, recordResults, type SettledCall } from './execute-step.ts'
+import { record, type TurnContext, turnRows } from './turn-context.ts'
+
+/** Longest header of a call, characters: it is one line. */
+const HEADER_MAX = 200
+
+interface JudgedCall {
+  readonly call: ToolCall
+  readonly plan: ReadyPlan
+  readonly verdict: Verdict
+}
+
+/** `parked`: a card is open, the job ends here. */
+export type StepOutcome = 'done' | 'parked'
+
+/**
+ * One step's calls from plan to result. `open` are those that never started. All that ask are decided on one card
+ * before any call of the step runs; after the decision they are planned anew, and what is not the same as what was
+ * shown is asked again.
+ */
+export async function runToolCalls(
+  context: TurnContext,
+  step: { readonly open: readonly ToolCall[]; readonly whole: boolean; readonly usedTokens: number },
+): Promise<StepOutcome> {
+  const prepared = await prepare(context, step)
+  const refused: SettledCall[] = prepared.flatMap(({ call, plan }) =>
+    plan.kind === 'invalid' ? [{ call, header: plan.header, state: 'failed' as const, text: plan.error }] : [],
+  )
+  const judged = await judge(context, prepared)
+  const denied = judged.filter((j) => j.verdict.effect === 'deny')
+  const asking = judged.filter((j) => j.verdict.effect === 'ask')
+  const approval = asking.length > 0 ? await decisionFor(context, asking) : undefined
+  if (asking.length > 0 && (!approval || approval.state === 'superseded')) {
+    await ask(context, asking, approval)
+    return 'parked'
+  }
+  if (approval?.state === 'open') return 'parked'
+  const unasked = judged.filter((j) => j.verdict.effect === 'allow')
+  const running = approval && allowed(approval.state) ? judged.filter((j) => j.verdict.effect !== 'deny') : unasked
+  const turnedDown = approval && !allowed(approval.state) ? asking : []
+  await recordResults(context, [
+    ...refused,
+    ...denied.map(({ call, plan, verdict }) => deniedByPolicy(call, plan, verdict)),
+    ...turnedDown.map(({ call, plan }) => notApproved(call, plan, approval)),
+  ])
+  await auditDenied(context, denied)
+  if (approval && allowed(approval.state)) await recordNote(context, approval)
+  await executeCalls(context, running, step.usedTokens)
+  return 'done'
+}
+
+function prepare(
+  context: TurnContext,
+  step: { open: readonly ToolCall[]; whole: boolean },
+): Promise<readonly PreparedCall[]> {
+  const { tools, workstream, root, files, provider } = context
+  const mayRead = (path: string): boolean => {
+    const act = { act: 'read', path, zone: 'workspace' } as const
+    return decide({ acts: [act], needsApproval: false }, layersWithout(context)).effect === 'allow'
+  }
+  return prepareCalls(step.open, {
+    catalog: tools.catalog,
+    checker: tools.checker,
+    redactor: tools.redactor,
+    scope: { workstream: workstream.id, root, files, vision: provider.capabilities.vision, mayRead },
+    whole: step.whole,
+  })
+}
+
+function layersWithout({ tools }: TurnContext): Layers {
+  const { approvals, policy } = tools.config
+  return {
+    rules: policy,
+    skipPermissions: approvals.skip_permissions,
+    autoApprove: new Set(approvals.auto_approve),
+    grants: new Set(),
+  }
+}
+
+async function judge(context: TurnContext, prepared: readonly PreparedCall[]): Promise<readonly JudgedCall[]> {
+  const layers = { ...layersWithout(context), grants: await grantsOf(context.tools.store.db, context.workstream.id) }
+  return prepared.flatMap(({ call, plan }) =>
+    plan.kind === 'ready' ? [{ call, plan, verdict: decide(plan, layers) }] : [],
+  )
+}
+
+/** The step's approval; 'superseded' where what would run now is not what it showed. */
+async function decisionFor(context: TurnContext, asking: readonly JudgedCall[]): Promise<Approval | undefined> {
+  const all = await approvalsOfTurn(context.tools.store.db, context.turn)
+  const ids = new Set(asking.map((j) => j.call.id))
+  const latest = all.findLast((a) => a.calls.some((c) => ids.has(c.callId)))
+  if (!latest || !allowed(latest.state)) return latest
+  return differences(asking, latest).length > 0 ? { ...latest, state: 'superseded' } : latest
+}
+
+function differences(asking: readonly JudgedCall[], approval: Approval): readonly string[] {
+  return asking.flatMap(({ call, plan }) => {
+    const shown = approval.calls.find((c) => c.callId === call.id)
+    if (!shown) return [`${call.name}: was not asked for before`]
+    if (shown.fingerprint === fingerprintOf(plan)) return []
+    const what = shown.payload.text === plan.payload.text ? 'what it would act on' : 'what it would do'
+    return [`${call.name}: ${what} has changed since it was approved`]
+  })
+}
+
+function fingerprintOf(plan: ReadyPlan): string {
+  return sha256(JSON.stringify([plan.fingerprint, plan.header, plan.payload.text, plan.label, plan.acts]))
+}
+
+async function ask(context: TurnContext, asking: readonly JudgedCall[], before: Approval | undefined): Promise<void> {
+  const { clock, config, queue, count } = context.tools
+  const now = clock.now()
+  const { timeout } = config.approvals
+  const expiresAt = timeout > 0 ? now + timeout : undefined
+  const changed = before ? differences(asking, before).join('; ') : undefined
+  const id = newId()
+  await record(context, [{ kind: 'card', approval: id }], async (tx) => {
+    const always = asking.every((j) => j.verdict.grantable)
+    await requestApproval(
+      tx,
+      {
+        id,
+        workstream: context.workstream.id,
+        turn: context.turn,
+        calls: asking.map(cardCall),
+        always,
+        ...(changed ? { changed } : {}),
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      },
+      now,
+    )
+    await tx.db.updateTable('turns').set({ state: 'parked' }).where('id', '=', context.turn).execute()
+    if (expiresAt !== undefined) await queue.send(tx, { key: expiryJob(id), notBefore: expiresAt })
+  })
+  count('approvals_asked')
+}
+
+function cardCall({ call, plan, verdict }: JudgedCall): ApprovalCall {
+  const { text, filename } = plan.payload
+  return {
+    callId: call.id,
+    tool: call.name.trim(),
+    header: oneLine(plan.header, HEADER_MAX),
+    payload: { filename, text, sha256: sha256(text), bytes: Buffer.byteLength(text) },
+    fingerprint: fingerprintOf(plan),
+    ...(verdict.grantable ? { label: plan.label } : { because: verdict.because }),
+    ...(plan.warning === undefined ? {} : { warning: plan.warning }),
+  }
+}
+
+/** Before the calls run: the model reads it after their results, and a crash cannot lose it. */
+async function recordNote(context: TurnContext, { id, note }: Approval): Promise<void> {
+  if (note === undefined) return
+  const known = (await turnRows(context)).some((r) => r.kind === 'note' && r.approval === id)
+  if (!known) await record(context, [{ kind: 'note', approval: id, text: note }])
+}
+
+function deniedByPolicy(call: ToolCall, plan: ReadyPlan, verdict: Verdict): SettledCall {
+  const text = `Blocked by ${verdict.because}. It was not run and nobody was asked.`
+  return { call, header: plan.header, state: 'denied', text }
+}
+
+async function auditDenied(context: TurnContext, denied: readonly JudgedCall[]): Promise<void> {
+  if (denied.length === 0) return
+  const { store, clock } = context.tools
+  const { id, owner } = context.workstream
+  await store.transaction(async (tx) => {
+    for (const { call, verdict } of denied) {
+      const detail = `${call.name} denied by ${verdict.because}`
+      await audit(tx, { at: clock.now(), actor: owner, action: 'policy', workstream: id, detail })
+    }
+  })
+}
+
+function notApproved(call: ToolCall, plan: ReadyPlan, approval: Approval | undefined): SettledCall {
+  const note = approval?.note === undefined ? '' : `: ${approval.note}`
+  const why: Record<string, string> = {
+    denied: `Denied by user${note}. It was not run.`,
+    expired: 'Nobody decided in time, so it was not run.',
+    unshowable:
+      'It was not run: it is too long to show to the person who would have to approve it. Make it shorter, or write it to files in steps.',
+    stopped: 'Stopped by the user. It was not run.',
+  }
+  return { call, header: plan.header, state: 'denied', text: why[approval?.state ?? ''] ?? 'It was not run.' }
+}

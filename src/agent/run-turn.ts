@@ -1,0 +1,283 @@
+import { openApprovals } from '../approval/approvals.ts'
+import type { Address } from '../channel/channel-adapter.ts'
+import type { Job } from '../jobs/job-queue.ts'
+import type { Tx } from '../store/store.ts'
+import { finish, queued, stopQueued } from '../turn/inbox-store.ts'
+import { newId, shortId } from '../util/ids.ts'
+import { type Claim, ClaimLost, takeClaim } from '../workstream/claim.ts'
+import { type JournalEntry, resumePoint } from '../workstream/journal.ts'
+import { findWorkstream, markOpened, type Workstream } from '../workstream/workstreams.ts'
+import { agentLoop, type LoopEnd } from './agent-loop.ts'
+import { recordResults } from './execute-step.ts'
+import { loadFileLedger } from './file-ledger.ts'
+import { type AgentTools, record, type TurnContext, TurnStopped, turnRows } from './turn-context.ts'
+import { eventsOf } from './view-events.ts'
+
+/** A message that ended this many starts without progress is answered as failed. */
+const MAX_STARTS = 3
+
+export const stopSignal = (turn: string): string => `stop:${turn}`
+
+interface Taken {
+  readonly claim: Claim
+  readonly turn: string
+  readonly alias: string
+  readonly postTo: Address
+  readonly starts: number
+  readonly stopped: boolean
+}
+
+/**
+ * Takes a workstream as far as it goes: to the end of its turn, or to an open card, where the job ends too. Nothing to
+ * do is a normal case. Ends silently where another job has taken the workstream over.
+ */
+export async function runTurn(tools: AgentTools, job: Job): Promise<void> {
+  const workstream = await findWorkstream(tools.store.db, job.key)
+  if (!workstream) return
+  const taken = await tools.store.transaction((tx) => takeTurn(tx, tools, workstream))
+  if (!taken) return
+  const stopping = new AbortController()
+  const over = new AbortController()
+  const signal = AbortSignal.any([job.signal, stopping.signal])
+  const watch = watchForStop(tools, taken.turn, stopping, over.signal)
+  try {
+    await runTaken(tools, workstream, taken, signal, job.signal)
+  } catch (error) {
+    if (error instanceof ClaimLost) return
+    if (job.signal.aborted) await forgiveStart(tools, taken)
+    throw error
+  } finally {
+    over.abort()
+    await watch
+  }
+}
+
+async function takeTurn(tx: Tx, tools: AgentTools, workstream: Workstream): Promise<Taken | undefined> {
+  const claim = await takeClaim(tx, workstream.id)
+  if (!claim) return undefined
+  const active = await tx.db
+    .selectFrom('turns')
+    .selectAll()
+    .where('ws_id', '=', workstream.id)
+    .where('state', 'in', ['running', 'parked'])
+    .executeTakeFirst()
+  if (active) {
+    // A card is open: what was shown stays as it is, unless its posting was cut short.
+    const open = active.state === 'parked' && active.stop === 0 ? await openApprovals(tx.db, workstream.id) : []
+    if (open.length > 0 && open.every((a) => a.painted)) return undefined
+    await tx.db
+      .updateTable('turns')
+      .set((e) => ({ tries: e('tries', '+', 1), state: open.length > 0 ? 'parked' : 'running' }))
+      .where('id', '=', active.id)
+      .execute()
+    return {
+      claim,
+      turn: active.id,
+      alias: active.model,
+      postTo: JSON.parse(active.post_to) as Address,
+      starts: active.tries + 1,
+      stopped: active.stop === 1,
+    }
+  }
+  return beginTurn(tx, tools, workstream, claim)
+}
+
+async function beginTurn(tx: Tx, tools: AgentTools, workstream: Workstream, claim: Claim): Promise<Taken | undefined> {
+  const [first] = await queued(tx.db, workstream.id)
+  if (!first) return undefined
+  if (workstream.state === 'closed') {
+    await stopQueued(tx, workstream.id)
+    return undefined
+  }
+  const wished = workstream.model ?? tools.models.defaultAlias
+  const alias = tools.models.aliases.includes(wished) ? wished : tools.models.defaultAlias
+  const postTo = workstream.postTo && first.replyTo.thread === undefined ? workstream.postTo : first.replyTo
+  const turn = newId()
+  await tx.db
+    .insertInto('turns')
+    .values({
+      id: turn,
+      ws_id: workstream.id,
+      state: 'running',
+      tries: 1,
+      stop: 0,
+      model: alias,
+      post_to: JSON.stringify(postTo),
+      created_at: tools.clock.now(),
+      ended_at: null,
+    })
+    .execute()
+  return { claim, turn, alias, postTo, starts: 1, stopped: false }
+}
+
+async function watchForStop(
+  tools: AgentTools,
+  turn: string,
+  stopping: AbortController,
+  over: AbortSignal,
+): Promise<void> {
+  const asked = async (): Promise<boolean> => {
+    const row = await tools.store.db.selectFrom('turns').select('stop').where('id', '=', turn).executeTakeFirst()
+    return row?.stop === 1
+  }
+  try {
+    await tools.signals.until(stopSignal(turn), asked, over)
+    stopping.abort(new TurnStopped())
+  } catch (error) {
+    if (!over.aborted) tools.log.error({ err: error, turn: shortId(turn) }, 'the watch for /stop has failed')
+  }
+}
+
+async function runTaken(
+  tools: AgentTools,
+  workstream: Workstream,
+  taken: Taken,
+  signal: AbortSignal,
+  shutdown: AbortSignal,
+): Promise<void> {
+  const postTo = workstream.opening ? await openPlace(tools, workstream, taken, shutdown) : taken.postTo
+  const context = await contextOf(tools, workstream, { ...taken, postTo }, signal)
+  for (const event of eventsOf(await turnRows(context))) context.presenter.show(event)
+  const end = await workOn(context, taken).catch(async (error: unknown): Promise<LoopEnd> => {
+    if (error instanceof ClaimLost || shutdown.aborted) throw error
+    if (signal.aborted) return { end: 'stopped', shown: '' }
+    tools.log.error({ err: error, turn: shortId(taken.turn), workstream: workstream.id }, 'a turn failed')
+    return { end: 'failed', why: 'Something went wrong inside the gateway.', shown: '' }
+  })
+  if (end.end === 'parked') return park(context, shutdown)
+  await endTurn(context, end, shutdown)
+}
+
+async function openPlace(
+  tools: AgentTools,
+  workstream: Workstream,
+  taken: Taken,
+  signal: AbortSignal,
+): Promise<Address> {
+  const { to, notice } = await tools.outlet.open(workstream, taken.claim, signal)
+  await tools.store.transaction(async (tx) => {
+    await markOpened(tx, workstream.id, to.id, to)
+    await tx.db
+      .updateTable('turns')
+      .set({ post_to: JSON.stringify(to) })
+      .where('id', '=', taken.turn)
+      .execute()
+    if (!notice) return
+    const data = JSON.stringify({ text: notice, tone: 'info' })
+    const row = { ws_id: workstream.id, turn_id: taken.turn, kind: 'notice', data, created_at: tools.clock.now() }
+    await tx.db.insertInto('journal').values(row).execute()
+  })
+  return to
+}
+
+async function contextOf(
+  tools: AgentTools,
+  workstream: Workstream,
+  taken: Taken,
+  signal: AbortSignal,
+): Promise<TurnContext> {
+  const { turn, claim, alias, postTo } = taken
+  return {
+    tools,
+    workstream,
+    turn,
+    claim,
+    alias,
+    provider: await tools.models.get(alias),
+    root: await tools.workspaceOf(workstream.id),
+    files: await loadFileLedger(tools.store.db, workstream.id),
+    presenter: tools.outlet.presenter({ workstream: workstream.id, turn, to: postTo, claim }),
+    thread: postTo.thread,
+    signal,
+  }
+}
+
+async function workOn(context: TurnContext, taken: Taken): Promise<LoopEnd> {
+  if (taken.stopped) return { end: 'stopped', shown: '' }
+  if (taken.starts > MAX_STARTS) {
+    const ended = resumePoint(await turnRows(context)).kind === 'ended'
+    if (!ended)
+      return { end: 'failed', why: 'This was begun three times and the gateway went down each time.', shown: '' }
+  }
+  return agentLoop(context)
+}
+
+/** The open card is posted, the rest stands settled above it; then the job ends. */
+async function park(context: TurnContext, shutdown: AbortSignal): Promise<void> {
+  const { tools, presenter, workstream } = context
+  presenter.show({ type: 'waiting' })
+  await presenter.settle(shutdown)
+  for (const approval of await openApprovals(tools.store.db, workstream.id)) {
+    const shown = await presenter.card(approval, shutdown)
+    if (shown === 'unshowable') await tools.refuseUnshowable(approval)
+  }
+}
+
+/** The end is journaled, shown complete, and only then committed: a crash in between shows it again and doubles nothing. */
+async function endTurn(context: TurnContext, end: LoopEnd, shutdown: AbortSignal): Promise<void> {
+  const { tools, presenter, turn, workstream } = context
+  const rows = await turnRows(context)
+  const known = rows.findLast((r) => r.kind === 'end')
+  const state = known?.kind === 'end' ? known.state : end.end === 'parked' ? 'done' : end.end
+  if (!known) {
+    if (state !== 'done') await closeCalls(context, state)
+    const entries = [...endingEntries(end, turn), { kind: 'end' as const, state }]
+    await record(context, entries)
+    for (const entry of entries) {
+      if (entry.kind === 'notice') presenter.show({ type: 'notice', text: entry.text, tone: entry.tone })
+    }
+  }
+  presenter.show({ type: 'end', state })
+  await presenter.settle(shutdown)
+  await record(context, [], async (tx) => {
+    const at = tools.clock.now()
+    await tx.db.updateTable('turns').set({ state, ended_at: at }).where('id', '=', turn).execute()
+    await finish(tx, turn, state)
+    if ((await queued(tx.db, workstream.id)).length > 0) await tools.queue.send(tx, { key: workstream.id })
+  })
+  tools.count(`turns_${state}`)
+}
+
+/** Every call has a result, whatever happened. */
+async function closeCalls(context: TurnContext, state: 'failed' | 'stopped'): Promise<void> {
+  const point = resumePoint(await turnRows(context))
+  if (point.kind !== 'calls') return
+  const settle = (calls: typeof point.open, text: string) =>
+    recordResults(
+      context,
+      calls.map((call) => ({ call, header: call.name, state: 'stopped' as const, text })),
+    )
+  const why = state === 'stopped' ? 'Stopped by the user.' : 'The turn failed.'
+  await settle(point.open, `${why} This call was not run.`)
+  await settle(point.interrupted, `${why} This call was running; its outcome is unknown.`)
+}
+
+function endingEntries(end: LoopEnd, turn: string): JournalEntry[] {
+  if (end.end !== 'failed' && end.end !== 'stopped') return []
+  const cut = end.shown.trim() !== ''
+  const entries: JournalEntry[] = cut ? [{ kind: 'assistant', text: end.shown, calls: [], cut: true }] : []
+  if (end.end === 'stopped') return [...entries, { kind: 'notice', text: 'Stopped.', tone: 'info' }]
+  const text = `${end.why}${cut ? ' The text above was cut off.' : ''} (turn ${shortId(turn)})`
+  return [...entries, { kind: 'notice', text, tone: 'error' }]
+}
+
+/** A graceful stop is no failed start. */
+async function forgiveStart(tools: AgentTools, { turn }: Taken): Promise<void> {
+  await tools.store.db
+    .updateTable('turns')
+    .set((e) => ({ tries: e('tries', '-', 1) }))
+    .where('id', '=', turn)
+    .where('tries', '>', 0)
+    .execute()
+}
+
+/** Whether a turn of this workstream is under way or waits for a decision. */
+export async function isBusy(tools: Pick<AgentTools, 'store'>, workstream: string): Promise<boolean> {
+  const row = await tools.store.db
+    .selectFrom('turns')
+    .select('id')
+    .where('ws_id', '=', workstream)
+    .where('state', 'in', ['running', 'parked'])
+    .executeTakeFirst()
+  return row !== undefined
+}

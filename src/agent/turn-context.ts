@@ -1,0 +1,88 @@
+import type { Approval } from '../approval/approval.ts'
+import type { Config } from '../config/config.ts'
+import type { JobQueue } from '../jobs/job-queue.ts'
+import type { Signals } from '../jobs/signals.ts'
+import type { ModelProvider } from '../model/model-provider.ts'
+import type { ModelRegistry } from '../model/model-registry.ts'
+import type { Store } from '../store/store.ts'
+import type { ArgumentChecker } from '../tool/arguments.ts'
+import type { ToolCatalog } from '../tool/tool-catalog.ts'
+import type { TurnOutlet, TurnPresenter } from '../turn/outlet.ts'
+import type { Log } from '../util/log.ts'
+import type { Redactor } from '../util/redact.ts'
+import type { Clock } from '../util/time.ts'
+import type { Claim } from '../workstream/claim.ts'
+import { append, type JournalEntry, type JournalRow, readJournal } from '../workstream/journal.ts'
+import type { Workstream } from '../workstream/workstreams.ts'
+import type { StoredFileLedger } from './file-ledger.ts'
+
+/** What every turn is run with. */
+export interface AgentTools {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  readonly config: Config
+  readonly queue: JobQueue
+  readonly signals: Signals
+  readonly models: ModelRegistry
+  readonly catalog: ToolCatalog
+  readonly checker: ArgumentChecker
+  readonly redactor: Redactor
+  readonly outlet: TurnOutlet
+  /** The folder in which this workstream's tools work, made and handed over; absolute, after symlinks. */
+  readonly workspaceOf: (workstream: string) => Promise<string>
+  /** Ends an approval whose card cannot show all that would run, and wakes its workstream. */
+  readonly refuseUnshowable: (approval: Approval) => Promise<void>
+  readonly count: (what: TurnCount) => void
+}
+
+export type TurnCount =
+  | 'turns_done'
+  | 'turns_failed'
+  | 'turns_stopped'
+  | 'tool_calls'
+  | 'model_calls'
+  | 'approvals_asked'
+
+/** One turn while it is run by this job. */
+export interface TurnContext {
+  readonly tools: AgentTools
+  readonly workstream: Workstream
+  readonly turn: string
+  readonly claim: Claim
+  readonly provider: ModelProvider
+  readonly alias: string
+  readonly root: string
+  readonly files: StoredFileLedger
+  readonly presenter: TurnPresenter
+  /** Slack DMs: the thread this turn answers in; only its messages join while it is busy. */
+  readonly thread: string | undefined
+  /** Aborts with TurnStopped at /stop, with another reason when the gateway stops. */
+  readonly signal: AbortSignal
+}
+
+/** Why a turn's signal aborted: a person stopped it. */
+export class TurnStopped extends Error {
+  constructor() {
+    super('stopped')
+    this.name = 'TurnStopped'
+  }
+}
+
+/** Appends under the turn's claim, with what else belongs to the same moment. */
+export async function record(
+  context: TurnContext,
+  entries: readonly JournalEntry[],
+  also: (tx: Parameters<typeof append>[0]) => Promise<void> = async () => {},
+): Promise<void> {
+  const { store, clock } = context.tools
+  await store.transaction(async (tx) => {
+    await append(tx, context.claim, context.turn, entries, clock.now())
+    await also(tx)
+  })
+}
+
+/** This turn's rows. */
+export function turnRows(context: TurnContext): Promise<readonly JournalRow[]> {
+  return readJournal(context.tools.store.db, context.workstream.id, context.turn)
+}

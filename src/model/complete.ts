@@ -1,0 +1,145 @@
+import type { Redactor } from '../util/redact.ts'
+import { type Clock, sleep } from '../util/time.ts'
+import type { ToolCall, Usage } from './message.ts'
+import {
+  type FinishReason,
+  ModelError,
+  type ModelEvent,
+  type ModelProvider,
+  type ModelRequest,
+} from './model-provider.ts'
+
+/** Waits before the three further tries, ms. */
+const RETRY_WAITS = [1000, 2000, 4000]
+/** A server that wants us to wait longer has failed, ms. */
+const LONGEST_WAIT = 60_000
+/** Without a token for this long a stream counts as stalled, ms. */
+const STALL = 120_000
+
+export interface Completion {
+  readonly text: string
+  readonly calls: readonly ToolCall[]
+  readonly reason: FinishReason
+  readonly usage: Usage | undefined
+}
+
+/** Out of tries, or not worth another. `shown` is what people have seen of the last attempt. */
+export class CompletionFailed extends Error {
+  readonly shown: string
+  readonly error: ModelError
+  constructor(error: ModelError, shown: string) {
+    super(error.message, { cause: error })
+    this.name = 'CompletionFailed'
+    this.error = error
+    this.shown = shown
+  }
+}
+
+export interface CompleteTools {
+  readonly clock: Clock
+  readonly redactor: Redactor
+  /** Redacted text as it comes; must not throw. */
+  readonly onText: (text: string) => void
+  /** The text so far of this call is void, another attempt begins. */
+  readonly onReset: () => void
+  readonly random?: () => number
+}
+
+/** One model call folded to its end, with retries. Rejects with CompletionFailed, or the signal's reason. */
+export async function complete(
+  provider: ModelProvider,
+  request: ModelRequest,
+  tools: CompleteTools,
+  signal: AbortSignal,
+): Promise<Completion> {
+  for (let tries = 0; ; tries++) {
+    let shown = ''
+    const onText = (text: string): void => {
+      shown += text
+      if (text) tools.onText(text)
+    }
+    try {
+      return await attempt(provider, request, { ...tools, onText }, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      const fault =
+        error instanceof ModelError
+          ? error
+          : new ModelError('unavailable', 'The model could not be reached.', { cause: error })
+      const wait = waitBefore(tries, fault, tools.random ?? Math.random)
+      if (wait === undefined) throw new CompletionFailed(fault, shown)
+      if (shown) tools.onReset()
+      await sleep(tools.clock, wait, signal)
+    }
+  }
+}
+
+function waitBefore(tries: number, error: ModelError, random: () => number): number | undefined {
+  const standard = RETRY_WAITS[tries]
+  if (!error.retryable || standard === undefined) return undefined
+  if (error.retryAfterMs === undefined) return standard * (0.75 + random() / 2)
+  return error.retryAfterMs > LONGEST_WAIT ? undefined : Math.max(error.retryAfterMs, 0)
+}
+
+async function attempt(
+  provider: ModelProvider,
+  request: ModelRequest,
+  { clock, redactor, onText }: CompleteTools,
+  outer: AbortSignal,
+): Promise<Completion> {
+  const stalled = new AbortController()
+  const signal = AbortSignal.any([outer, stalled.signal])
+  const stream = redactor.stream()
+  const calls: ToolCall[] = []
+  let text = ''
+  const show = (piece: string): void => {
+    text += piece
+    onText(piece)
+  }
+  const events = provider.stream(request, signal)[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const { value, done } = await nextInTime(events, clock, stalled, signal)
+      if (done) throw new ModelError('cut', 'The model’s answer broke off.')
+      if (value.type === 'text') show(stream.push(value.text))
+      if (value.type === 'tool-call') calls.push({ ...value.call, arguments: redactor.text(value.call.arguments) })
+      if (value.type !== 'finish') continue
+      show(stream.end())
+      return { text, calls, reason: value.reason, usage: value.usage }
+    }
+  } catch (error) {
+    // What was held back for the redactor belongs to what was said.
+    show(stream.end())
+    throw error
+  } finally {
+    stalled.abort()
+    void events.return?.(undefined).then(undefined, () => undefined)
+  }
+}
+
+/** The next event, or a stall: the race does not rely on the provider's heeding the abort. */
+async function nextInTime(
+  events: AsyncIterator<ModelEvent>,
+  clock: Clock,
+  stalled: AbortController,
+  signal: AbortSignal,
+): Promise<IteratorResult<ModelEvent>> {
+  const error = new ModelError('stalled', 'The model stopped answering for two minutes.')
+  let cancel = (): void => undefined
+  let onAbort = (): void => undefined
+  const silence = new Promise<never>((_, reject) => {
+    cancel = clock.after(STALL, () => {
+      reject(error)
+      stalled.abort(error)
+    })
+    onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    signal.throwIfAborted()
+    return await Promise.race([events.next(), silence])
+  } finally {
+    cancel()
+    signal.removeEventListener('abort', onAbort)
+  }
+}

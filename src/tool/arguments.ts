@@ -1,0 +1,134 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { jsonrepair } from 'jsonrepair'
+import type { ToolSpec } from '../model/message.ts'
+
+export type Parsed =
+  | { readonly ok: true; readonly args: Record<string, unknown> }
+  | { readonly ok: false; readonly error: string }
+
+/** How much of a broken text is shown to the model again, characters. */
+const SHOWN = 500
+
+/**
+ * Reads what a model wrote as arguments. A JSON object is taken as it is; a JSON string, or bare text that begins with
+ * neither brace nor bracket, goes to the primary key; nothing or null is {}. Repaired is only what changes no value.
+ * `whole`: the answer came to its end; text of a cut-off answer is never repaired.
+ */
+export function parseArguments(text: string, primaryKey: string | undefined, whole: boolean): Parsed {
+  const trimmed = text.trim()
+  if (trimmed === '') return { ok: true, args: {} }
+  const strict = tryParse(trimmed)
+  if (strict.found) return fromValue(strict.value, primaryKey)
+  if (!whole) return broken(text, primaryKey, 'the answer was cut off')
+  const unfenced = withoutFence(trimmed)
+  const repaired = repair(unfenced)
+  if (repaired !== undefined) return fromValue(repaired, primaryKey)
+  if (!/^[{[]/.test(unfenced) && primaryKey !== undefined) return { ok: true, args: { [primaryKey]: text } }
+  return broken(text, primaryKey, 'not valid JSON')
+}
+
+function fromValue(value: unknown, primaryKey: string | undefined): Parsed {
+  if (value === null) return { ok: true, args: {} }
+  if (typeof value === 'string' && primaryKey !== undefined) return { ok: true, args: { [primaryKey]: value } }
+  if (isObject(value)) return { ok: true, args: value }
+  return broken(JSON.stringify(value), primaryKey, 'not a JSON object')
+}
+
+function broken(text: string, primaryKey: string | undefined, why: string): Parsed {
+  const sample = JSON.stringify({ [primaryKey ?? 'field']: '…' })
+  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN).toWellFormed()}…` : text
+  return {
+    ok: false,
+    error: `The arguments are ${why}; nothing was run. Expected a JSON object such as ${sample}. Got: ${shown}`,
+  }
+}
+
+function tryParse(text: string): { found: true; value: unknown } | { found: false } {
+  try {
+    return { found: true, value: JSON.parse(text) }
+  } catch {
+    return { found: false }
+  }
+}
+
+function withoutFence(text: string): string {
+  return /^```[a-z]*\s*\n([\s\S]*?)\n?\s*```$/i.exec(text)?.[1]?.trim() ?? text
+}
+
+/** undefined where a repair could invent or change a value. */
+function repair(text: string): unknown {
+  if (!text.startsWith('{') || !repairable(text)) return undefined
+  try {
+    return JSON.parse(jsonrepair(text))
+  } catch {
+    return undefined
+  }
+}
+
+/** Only whole strings, numbers, literals and punctuation, and no value missing at the end. */
+function repairable(text: string): boolean {
+  const token =
+    /\s+|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w)|[{}[\]:,]/y
+  let last = ''
+  while (token.lastIndex < text.length) {
+    const found = token.exec(text)?.[0]
+    if (found === undefined) return false
+    if (found.trim()) last = found
+  }
+  return last !== ':'
+}
+
+/** Number fields whose range is a limit: past it means the most there is, not a mistake. */
+const CLAMPED: ReadonlySet<string> = new Set(['limit', 'max_results', 'context_lines'])
+
+interface Schema {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly minimum?: number
+  readonly maximum?: number
+}
+
+/** Checks arguments against schemas; compiled ones are kept. */
+export class ArgumentChecker {
+  readonly #ajv = new Ajv({ allErrors: true, strict: false })
+  readonly #compiled = new WeakMap<object, ValidateFunction>()
+
+  /** Numeric strings become numbers, limits are clamped, unknown fields of our own tools are dropped. */
+  check(spec: ToolSpec, args: Record<string, unknown>): Parsed {
+    const schema = spec.parameters as Schema
+    const fitted = fitValue(args, schema) as Record<string, unknown>
+    let validate = this.#compiled.get(spec.parameters)
+    if (!validate) {
+      validate = this.#ajv.compile(spec.parameters)
+      this.#compiled.set(spec.parameters, validate)
+    }
+    if (validate(fitted)) return { ok: true, args: fitted }
+    const lines = (validate.errors ?? []).map(errorLine)
+    return { ok: false, error: `Wrong arguments for ${spec.name}; nothing was run. ${[...new Set(lines)].join('; ')}.` }
+  }
+}
+
+function fitValue(value: unknown, schema: Schema, name = ''): unknown {
+  if (schema.type === 'object' && isObject(value) && schema.properties) {
+    const known = Object.entries(value).filter(([key]) => Object.hasOwn(schema.properties ?? {}, key))
+    return Object.fromEntries(known.map(([key, v]) => [key, fitValue(v, schema.properties?.[key] ?? {}, key)]))
+  }
+  if (schema.type === 'array' && Array.isArray(value)) return value.map((v) => fitValue(v, schema.items ?? {}))
+  if (schema.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
+  if (schema.type !== 'integer' && schema.type !== 'number') return value
+  const number = typeof value === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value
+  if (typeof number !== 'number' || !CLAMPED.has(name)) return number
+  return Math.min(Math.max(number, schema.minimum ?? number), schema.maximum ?? number)
+}
+
+function errorLine(error: ErrorObject): string {
+  const at = error.instancePath.slice(1).replaceAll('/', '.')
+  if (error.keyword === 'required') return `${at ? `${at}.` : ''}${error.params.missingProperty as string} is missing`
+  if (error.keyword === 'enum') return `${at} must be one of ${(error.params.allowedValues as unknown[]).join(', ')}`
+  return `${at || 'the arguments'} ${error.message ?? 'is wrong'}`
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

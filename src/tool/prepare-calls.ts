@@ -1,0 +1,59 @@
+import type { ToolCall } from '../model/message.ts'
+import { messageOf } from '../util/errors.ts'
+import { REDACTED, type Redactor } from '../util/redact.ts'
+import { type ArgumentChecker, parseArguments } from './arguments.ts'
+import type { InvalidPlan, PlanScope, ToolPlan } from './catalog-tool.ts'
+import type { ToolCatalog } from './tool-catalog.ts'
+
+export interface PreparedCall {
+  readonly call: ToolCall
+  readonly plan: ToolPlan
+}
+
+export interface Preparation {
+  readonly catalog: ToolCatalog
+  readonly checker: ArgumentChecker
+  readonly redactor: Redactor
+  readonly scope: PlanScope
+  /** False where the answer that holds the calls was cut off. */
+  readonly whole: boolean
+}
+
+/** A plan for each call, in the model's order. Nothing has run; a planner that throws spoils its own call alone. */
+export async function prepareCalls(
+  calls: readonly ToolCall[],
+  preparation: Preparation,
+): Promise<readonly PreparedCall[]> {
+  const prepared: PreparedCall[] = []
+  // One after the other: a read planned first counts for an edit planned after it.
+  for (const call of calls) prepared.push({ call, plan: await prepare(call, preparation) })
+  return prepared
+}
+
+async function prepare(call: ToolCall, { catalog, checker, redactor, scope, whole }: Preparation): Promise<ToolPlan> {
+  const name = call.name.trim()
+  const tool = catalog.get(name)
+  if (!tool) {
+    return invalid(name || '(no name)', `There is no tool "${name}". There are: ${[...catalog.names].join(', ')}.`)
+  }
+  if (call.arguments.includes(REDACTED) || redactor.finds(call.arguments)) {
+    return invalid(
+      name,
+      `This call was not run: its arguments hold a secret, or the text ${REDACTED} that stands for one. ` +
+        'Secrets cannot be passed through tool calls; let the program read them from its own configuration.',
+    )
+  }
+  const parsed = parseArguments(call.arguments, tool.primaryKey, whole)
+  if (!parsed.ok) return invalid(name, parsed.error)
+  const checked = checker.check(tool.spec, parsed.args)
+  if (!checked.ok) return invalid(name, checked.error)
+  try {
+    return await tool.plan(checked.args, scope)
+  } catch (error) {
+    return invalid(name, `The call could not be prepared: ${redactor.text(messageOf(error))}`)
+  }
+}
+
+function invalid(name: string, error: string): InvalidPlan {
+  return { kind: 'invalid', header: name, error }
+}

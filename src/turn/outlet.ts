@@ -1,0 +1,28 @@
+import type { Approval } from '../approval/approval.ts'
+import type { Address, Attachment, ChannelType, HistoryMessage } from '../channel/channel-adapter.ts'
+import type { Claim } from '../workstream/claim.ts'
+import type { Workstream } from '../workstream/workstreams.ts'
+import type { InboxItem } from './inbox-store.ts'
+import type { TurnEvent } from './turn.ts'
+
+/** Shows one turn in its conversation. */
+export interface TurnPresenter {
+  /** Must not throw and must not wait. */
+  show(event: TurnEvent): void
+  /** Resolves when all that was shown stands complete; rejects when `signal` aborts. */
+  settle(signal: AbortSignal): Promise<void>
+  /** Posts the card, with its files; 'unshowable' where the platform cannot show all that would run. */
+  card(approval: Approval, signal: AbortSignal): Promise<'shown' | 'unshowable'>
+}
+
+/** The agent's way to the channels. */
+export interface TurnOutlet {
+  /** Makes the workstream's place; once for each workstream. */
+  open(workstream: Workstream, claim: Claim, signal: AbortSignal): Promise<{ to: Address; notice?: string }>
+  presenter(of: { workstream: string; turn: string; to: Address; claim: Claim }): TurnPresenter
+  /** The last messages of the conversation before the given one, oldest first; [] where they cannot be read. */
+  earlier(to: Address, before: string | undefined, limit: number): Promise<readonly HistoryMessage[]>
+  download(channel: ChannelType, file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
+  /** The model has them: 👀 comes off. Must not reject. */
+  taken(items: readonly InboxItem[]): Promise<void>
+}

@@ -1,0 +1,26 @@
+/** Characters that show nothing or change the direction of what is read; also C0 and C1 controls but tab and newline. */
+const HIDDEN =
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: single code points are meant, combining ones too
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|[\ud800-\udfff](?![\udc00-\udfff])/gu
+
+/** What an approver reads: every character that hides or turns text stands as ⟨U+202E⟩. */
+export function makeVisible(text: string): string {
+  return text.replace(HIDDEN, (c) => `⟨U+${(c.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
+}
+
+const ANSI = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g
+
+/** Terminal output as plain text: colours and cursor moves go, a carriage return begins its line anew. */
+export function plainTerminal(text: string): string {
+  return text
+    .replace(ANSI, '')
+    .replace(/\r+\n/g, '\n')
+    .replace(/[^\n]*\r(?!\n)/g, '')
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, '')
+}
+
+/** One line: white space folded, hidden characters made visible, at most `max` UTF-16 units. */
+export function oneLine(text: string, max: number): string {
+  const line = makeVisible(text.replace(/\s+/g, ' ').trim())
+  return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
+}
