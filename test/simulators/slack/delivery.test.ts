@@ -1,0 +1,432 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { App, HTTPReceiver } from '@slack/bolt'
+import { WebClient } from '@slack/web-api'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { ManualClock } from '../../support/manual-clock.ts'
+import { type Json, SlackSim } from './index.ts'
+import { quiet } from './quiet.ts'
+import { isJson } from './world.ts'
+
+let sim: SlackSim
+let clock: ManualClock
+let ada: string
+let room: string
+const cleanups: (() => unknown)[] = []
+
+beforeEach(async () => {
+  clock = new ManualClock(Date.now())
+  sim = await SlackSim.start({ clock })
+  const user = sim.user('ada')
+  ada = user.id
+  room = sim.channel('general', { members: [user] }).id
+})
+afterEach(async () => {
+  for (const clean of cleanups.splice(0)) await clean()
+  await sim.stop()
+})
+
+interface Peer {
+  ws: WebSocket
+  frames: Json[]
+  events(): Json[]
+  ack: boolean | ((frame: Json) => Json | undefined)
+  pings: number
+}
+
+/** A bare Socket Mode client. */
+async function connect(ack: Peer['ack'] = true): Promise<Peer> {
+  const { url } = (await new WebClient(sim.appToken, { slackApiUrl: sim.apiUrl }).apps.connections.open()) as {
+    url: string
+  }
+  const ws = new WebSocket(url)
+  const peer: Peer = { ws, frames: [], events: () => peer.frames.filter((f) => f.type === 'events_api'), ack, pings: 0 }
+  ws.on('ping', () => {
+    peer.pings++
+  })
+  ws.on('error', () => {})
+  ws.on('message', (data) => {
+    const frame = JSON.parse(String(data)) as Json
+    peer.frames.push(frame)
+    if (!frame.envelope_id || peer.ack === false) return
+    const payload = typeof peer.ack === 'function' ? peer.ack(frame) : undefined
+    ws.send(JSON.stringify({ envelope_id: frame.envelope_id, ...(payload ? { payload } : {}) }))
+  })
+  await expect.poll(() => peer.frames[0]?.type).toBe('hello')
+  return peer
+}
+
+function payloadOf(frame: Json | undefined): Json {
+  return isJson(frame?.payload) ? frame.payload : {}
+}
+
+function inner(frame: Json | undefined): Json {
+  const { event } = payloadOf(frame)
+  return isJson(event) ? event : {}
+}
+
+describe('Socket Mode', () => {
+  test('a mention comes as two events with one ts, in either order', async () => {
+    const peer = await connect()
+    const said = sim.say(ada, room, `${sim.mention} a < b && https://x.test/?a=1&b=2`)
+    await Promise.all(said.deliveries.map((d) => d.done))
+    expect(peer.events().map((f) => inner(f).type)).toEqual(['message', 'app_mention'])
+    const [a, b] = peer.events()
+    expect(inner(a)).toMatchObject({
+      ts: said.ts,
+      channel_type: 'channel',
+      user: ada,
+      text: `<@${sim.bot.userId}> a &lt; b &amp;&amp; <https://x.test/?a=1&amp;b=2>`,
+    })
+    expect(inner(b).ts).toBe(said.ts)
+    expect(payloadOf(a).event_id).not.toBe(payloadOf(b).event_id)
+    expect(a).toMatchObject({ retry_attempt: 0, retry_reason: '', accepts_response_payload: false })
+    sim.say(ada, room, `${sim.mention} x`, { order: 'mention-first', gapMs: 5 })
+    await clock.advance(5)
+    await expect
+      .poll(() =>
+        peer
+          .events()
+          .map((f) => inner(f).type)
+          .slice(2),
+      )
+      .toEqual(['app_mention', 'message'])
+    sim.say(ada, sim.im(ada).id, `${sim.mention} hi`)
+    await expect.poll(() => peer.events().length).toBe(5)
+    expect(inner(peer.events()[4])).toMatchObject({ type: 'message', channel_type: 'im' })
+  })
+
+  test('no event without membership', async () => {
+    const said = sim.say(ada, sim.channel('out', { bot: false }).id, `${sim.mention} hi`)
+    expect(said.deliveries).toEqual([])
+  })
+
+  test('no ack: again at once, after a minute, after five', async () => {
+    const peer = await connect(false)
+    const [delivery] = sim.say(ada, room, 'hi').deliveries
+    await clock.advance(3000)
+    await clock.advance(3000 + 60_000)
+    await clock.advance(3000 + 300_000)
+    await expect.poll(() => peer.events().map((f) => f.retry_attempt)).toEqual([0, 1, 2, 3])
+    expect(peer.events()[1]?.retry_reason).toBe('timeout')
+    await clock.advance(3000)
+    expect(delivery).toMatchObject({ state: 'failed', error: 'operation_timed_out' })
+    expect(sim.failures).toHaveLength(1)
+  })
+
+  test('what came without a socket, and what had no ack, goes to the next one', async () => {
+    sim.say(ada, room, 'early')
+    const first = await connect(false)
+    await expect.poll(() => first.events().length).toBe(1)
+    first.ws.close()
+    await expect.poll(() => sim.sockets.open.length).toBe(0)
+    const second = await connect()
+    await expect.poll(() => second.events().map((f) => [inner(f).text, f.retry_attempt])).toEqual([['early', 2]])
+    await expect.poll(() => sim.deliveries[0]?.state).toBe('acked')
+  })
+
+  test('several sockets, disconnect frames, silence, pings, too many', async () => {
+    const [a, b] = [await connect(), await connect()]
+    sim.say(ada, room, 'one')
+    sim.say(ada, room, 'two')
+    await expect.poll(() => [a.events().length, b.events().length]).toEqual([1, 1])
+    sim.sockets.disconnect('warning', 'ws1')
+    await expect.poll(() => a.frames.at(-1)).toMatchObject({ type: 'disconnect', reason: 'warning' })
+    expect(a.ws.readyState).toBe(WebSocket.OPEN)
+    await clock.advance(10_000)
+    await expect.poll(() => a.ws.readyState).toBe(WebSocket.CLOSED)
+    await clock.advance(20_000)
+    await expect.poll(() => b.pings).toBe(1)
+    sim.sockets.silence()
+    sim.say(ada, room, 'lost')
+    await clock.advance(60_000)
+    expect([b.events().length, b.pings, b.ws.readyState]).toEqual([1, 1, WebSocket.OPEN])
+    sim.rules.mostSockets = 1
+    const url = (await new WebClient(sim.appToken, { slackApiUrl: sim.apiUrl }).apps.connections.open()).url ?? ''
+    const ws = new WebSocket(url)
+    const frame = await new Promise((resolve) => ws.once('message', (data) => resolve(JSON.parse(String(data)))))
+    expect(frame).toMatchObject({ type: 'disconnect', reason: 'too_many_websockets' })
+  })
+
+  test('app_rate_limited has no inner event; a ticket works once', async () => {
+    const peer = await connect()
+    sim.appRateLimited()
+    await expect.poll(() => peer.events().length).toBe(1)
+    expect(peer.events()[0]?.payload).not.toHaveProperty('event')
+    const again = new WebSocket(peer.ws.url)
+    const failed = await new Promise((resolve) => again.once('error', resolve))
+    expect(String(failed)).toContain('401')
+  })
+
+  test('edits, deletions, other apps, notices, files, reply counts', async () => {
+    const peer = await connect()
+    const { ts } = sim.say(ada, room, 'first')
+    sim.people.edit(room, ts, 'second')
+    sim.people.touch(room, ts)
+    sim.people.sayAsApp(room, `<@${sim.bot.userId}> beep`)
+    sim.people.notice(room, 'You can also…')
+    sim.say(ada, room, 'see', { files: [{ name: 'a.png', bytes: 'x' }] })
+    sim.say(ada, room, 'reply', { thread_ts: ts, broadcast: true })
+    sim.people.delete(room, ts)
+    await expect.poll(() => peer.events().length).toBe(10)
+    const events = peer.events().map(inner)
+    expect(events.map((e) => e.subtype ?? e.type)).toEqual([
+      'message',
+      'message_changed',
+      'message_changed',
+      'message',
+      'app_mention',
+      'message',
+      'file_share',
+      'thread_broadcast',
+      'message_changed',
+      'message_deleted',
+    ])
+    expect(events[1]).toMatchObject({ hidden: true, message: { text: 'second' }, previous_message: { text: 'first' } })
+    const touched = events[2] as { message: Json; previous_message: Json }
+    expect(touched.message.text).toBe(touched.previous_message.text)
+    expect(events[3]).toMatchObject({ bot_id: 'B0OTHER' })
+    expect(events[5]).toMatchObject({ user: 'USLACK' })
+    expect(events[5]).not.toHaveProperty('bot_id')
+    expect(events[6]).toMatchObject({ files: [{ name: 'a.png', mimetype: 'image/png' }] })
+    expect(events[7]).toMatchObject({ thread_ts: ts, parent_user_id: ada, root: { ts } })
+    expect(events[8]).toMatchObject({ message: { reply_count: 1 } })
+  })
+})
+
+describe('interactions', () => {
+  const client = () =>
+    new WebClient(sim.botToken, { slackApiUrl: sim.apiUrl, retryConfig: { retries: 0 }, logger: quiet })
+  const modal = (title = 'Note') => ({
+    type: 'modal' as const,
+    title: { type: 'plain_text' as const, text: title },
+    submit: { type: 'plain_text' as const, text: 'Send' },
+    callback_id: 'note',
+    blocks: [
+      {
+        type: 'input' as const,
+        block_id: 'b',
+        label: { type: 'plain_text' as const, text: 'Note' },
+        element: { type: 'plain_text_input' as const, action_id: 'a' },
+      },
+    ],
+  })
+  const card = async () => {
+    const answer = await client().chat.postMessage({
+      channel: room,
+      text: 'card',
+      blocks: [
+        {
+          type: 'actions',
+          block_id: 'x',
+          elements: [{ type: 'button', action_id: 'ok', value: 'v', text: { type: 'plain_text', text: 'OK' } }],
+        },
+      ],
+    })
+    return answer.ts ?? ''
+  }
+  const post = (url: string, body: Json) =>
+    fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+  test('press, open a modal, submit it with an error and without', async () => {
+    const peer = await connect((frame) => {
+      const payload = frame.payload as {
+        type?: string
+        view?: { state: { values: Record<string, Record<string, Json>> } }
+      }
+      if (payload.type !== 'view_submission') return undefined
+      return payload.view?.state.values.b?.a?.value === 'bad'
+        ? { response_action: 'errors', errors: { b: 'no' } }
+        : undefined
+    })
+    const ts = await card()
+    const pressed = sim.press(ada, room, ts, 'ok')
+    await pressed.ack
+    const frame = peer.frames.find((f) => f.type === 'interactive')
+    expect(frame?.payload).toMatchObject({
+      type: 'block_actions',
+      container: { message_ts: ts },
+      actions: [{ action_id: 'ok', value: 'v', block_id: 'x' }],
+      message: { ts },
+    })
+    const web = client()
+    const tooLong = await web.views
+      .open({ trigger_id: pressed.triggerId, view: modal('x'.repeat(25)) })
+      .catch((e) => e.data.error)
+    expect(tooLong).toBe('invalid_arguments')
+    const { view } = await web.views.open({ trigger_id: pressed.triggerId, view: modal() })
+    const id = view?.id ?? ''
+    expect(await web.views.open({ trigger_id: pressed.triggerId, view: modal() }).catch((e) => e.data.error)).toBe(
+      'exchanged_trigger',
+    )
+    expect(await web.views.update({ view_id: id, hash: 'old', view: modal() }).catch((e) => e.data.error)).toBe(
+      'hash_conflict',
+    )
+    expect(await sim.submitView(ada, id, { b: { a: 'bad' } }).ack).toMatchObject({ response_action: 'errors' })
+    expect(sim.views[0]?.open).toBe(true)
+    await sim.submitView(ada, id, { b: { a: 'good' } }).ack
+    expect(sim.views[0]?.open).toBe(false)
+    expect(() => sim.press(ada, room, ts, 'other')).toThrow('no live element')
+  })
+
+  test('a trigger lives three seconds; a press without an ack times out', async () => {
+    await connect(false)
+    const pressed = sim.press(ada, room, await card(), 'ok')
+    await clock.advance(3001)
+    await pressed.ack
+    expect(pressed.delivery).toMatchObject({ state: 'failed', error: 'operation_timed_out' })
+    expect(pressed.delivery.attempts).toHaveLength(1)
+    const error = await client()
+      .views.open({ trigger_id: pressed.triggerId, view: modal() })
+      .catch((e) => e.data.error)
+    expect(error).toBe('expired_trigger_id')
+  })
+
+  test('slash command: ack text is private; its response_url serves five times', async () => {
+    await connect(() => ({ text: 'got it' }))
+    const command = sim.slash(ada, room, 'status')
+    expect(await command.ack).toEqual({ text: 'got it' })
+    const url = command.responseUrl ?? ''
+    expect((await post(url, { text: 'all see', response_type: 'in_channel' })).status).toBe(200)
+    for (let i = 0; i < 4; i++) await post(url, { text: `more ${i}` })
+    expect((await post(url, { text: 'six' })).status).toBe(404)
+    expect(sim.ephemerals(ada).map((line) => line.rendered)).toEqual(['got it', 'more 0', 'more 1', 'more 2', 'more 3'])
+    expect(sim.own(room).map((m) => m.rendered)).toEqual(['all see'])
+    const later = sim.slash(ada, room, 'x')
+    await clock.advance(1_800_001)
+    expect((await post(later.responseUrl ?? '', { text: 'late' })).status).toBe(404)
+  })
+
+  test('views: push up to three, update and clear by ack, home, close with notice', async () => {
+    const peer = await connect((frame) =>
+      payloadOf(frame).type === 'view_submission' ? { response_action: 'clear' } : undefined,
+    )
+    const web = client()
+    const ts = await card()
+    const trigger_id = (): string => sim.press(ada, room, ts, 'ok').triggerId
+    const { view } = await web.views.open({ trigger_id: trigger_id(), view: modal() })
+    await web.views.push({ trigger_id: trigger_id(), view: modal() })
+    await web.views.push({ trigger_id: trigger_id(), view: modal() })
+    const full = await web.views.push({ trigger_id: trigger_id(), view: modal() }).catch((e) => e.data.error)
+    expect(full).toBe('push_limit_reached')
+    const updated = await web.views.update({ view_id: view?.id ?? '', hash: view?.hash ?? '', view: modal('New') })
+    expect(updated.view?.hash).not.toBe(view?.hash)
+    await sim.submitView(ada, sim.views[2]?.id ?? '', { b: { a: 'x' } }).ack
+    expect(sim.views.map((one) => one.open)).toEqual([false, false, false])
+    await web.views.publish({ user_id: ada, view: { type: 'home', blocks: [{ type: 'divider' }] } })
+    expect(sim.views[3]?.view.type).toBe('home')
+    await web.views.open({ trigger_id: trigger_id(), view: { ...modal(), notify_on_close: true } })
+    await sim.interactions.closeView(ada, sim.views[4]?.id ?? '')?.ack
+    expect(payloadOf(peer.frames.at(-1)).type).toBe('view_closed')
+  })
+
+  test('agent sessions are off until switched on; the stop button needs its subscription', async () => {
+    const web = client()
+    const { ts } = sim.say(ada, room, 'hi')
+    const set = () =>
+      web.apiCall('agents.sessions.setStatus', { channel_id: room, thread_ts: ts, status: 'processing' })
+    expect(await set().catch((e) => e.data.error)).toBe('feature_disabled')
+    sim.features.agents = true
+    expect(await set()).not.toHaveProperty('warning')
+    sim.subscriptions.delete('agent_session_stopped')
+    expect(await set()).toMatchObject({ warning: 'missing_agent_session_stopped_event_subscription' })
+  })
+
+  test('an acknowledged event can come once more', async () => {
+    const peer = await connect()
+    const [delivery] = sim.say(ada, room, 'hi').deliveries
+    await delivery?.done
+    if (delivery) sim.redeliver(delivery)
+    await expect.poll(() => peer.events().length).toBe(2)
+    const [a, b] = peer.events()
+    expect(payloadOf(b).event_id).toBe(payloadOf(a).event_id)
+    expect(b?.retry_attempt).toBe(1)
+  })
+
+  test('replace_original over a response_url', async () => {
+    await connect()
+    const ts = await card()
+    const pressed = sim.press(ada, room, ts, 'ok')
+    await post(pressed.responseUrl ?? '', { replace_original: true, text: 'decided' })
+    expect(sim.own(room)[0]).toMatchObject({ rendered: 'decided', buttons: [] })
+  })
+})
+
+describe('HTTP mode', () => {
+  async function app() {
+    const receiver = new HTTPReceiver({ signingSecret: sim.signingSecret, port: 0, logger: quiet })
+    const made = new App({
+      token: sim.botToken,
+      receiver,
+      clientOptions: { slackApiUrl: sim.apiUrl },
+      convoStore: false,
+      logger: quiet,
+    })
+    const server = await made.start(0)
+    cleanups.push(() => made.stop())
+    const { port } = (server as unknown as { address(): AddressInfo }).address()
+    return { made, hook: sim.useHttp({ url: `http://127.0.0.1:${port}/slack/events` }) }
+  }
+
+  test('Bolt takes events, commands and buttons; the challenge is echoed', async () => {
+    const { made, hook } = await app()
+    made.event('app_mention', async ({ event, say }) => {
+      await say({ text: 'hi', thread_ts: event.ts })
+    })
+    made.command('/turnstone', async ({ ack, command }) => ack(`you said ${command.text}`))
+    const actions: string[] = []
+    made.action('ok', async ({ ack, body }) => {
+      await ack()
+      actions.push(body.user.id)
+    })
+    expect(await hook.verify()).toBe(true)
+    const said = sim.say(ada, room, `${sim.mention} hello`)
+    await Promise.all(said.deliveries.map((d) => d.done))
+    await expect.poll(() => sim.own(room, said.ts).map((m) => m.text)).toEqual(['hi'])
+    expect(await sim.slash(ada, room, 'a & b').ack).toBe('you said a & b')
+    const blocks = [
+      {
+        type: 'actions' as const,
+        elements: [{ type: 'button' as const, action_id: 'ok', text: { type: 'plain_text' as const, text: 'OK' } }],
+      },
+    ]
+    const { ts = '' } = await made.client.chat.postMessage({ channel: room, text: 'x', blocks })
+    await sim.press(ada, room, ts, 'ok').ack
+    expect(actions).toEqual([ada])
+  })
+
+  test('a bad signature and an old timestamp are refused by Bolt', async () => {
+    const { hook } = await app()
+    hook.options = { badSignature: true }
+    expect(await hook.verify()).toBe(false)
+    hook.options = { timestampShift: -301 }
+    expect(await hook.verify()).toBe(false)
+    hook.options = {}
+    expect(await hook.verify()).toBe(true)
+  })
+
+  test('retries carry number and reason; x-slack-no-retry ends them', async () => {
+    const seen: (string | undefined)[] = []
+    let noRetry = false
+    const server = createServer((request, response) => {
+      request.resume()
+      seen.push([request.headers['x-slack-retry-num'], request.headers['x-slack-retry-reason']].join())
+      response.writeHead(500, noRetry ? { 'x-slack-no-retry': '1' } : {}).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    cleanups.push(() => server.close())
+    sim.useHttp({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` })
+    sim.say(ada, room, 'hi')
+    await expect.poll(() => sim.deliveries[0]?.attempts[0]?.outcome).toBe('http_error')
+    await clock.advance(0)
+    await expect.poll(() => seen).toEqual([',', '1,http_error'])
+    await expect.poll(() => sim.deliveries[0]?.attempts[1]?.outcome).toBe('http_error')
+    await clock.advance(60_000)
+    await expect.poll(() => seen.length).toBe(3)
+    noRetry = true
+    sim.say(ada, room, 'again')
+    await expect.poll(() => sim.deliveries[1]?.state).toBe('failed')
+    expect(sim.deliveries[1]?.attempts).toHaveLength(1)
+  })
+})
