@@ -10,8 +10,8 @@ import { oneLine } from '../util/visible.ts'
 import { executeCalls, recordResults, type SettledCall } from './execute-step.ts'
 import { record, type TurnContext, turnRows } from './turn-context.ts'
 
-/** Longest header of a call, characters: it is one line. */
-const HEADER_MAX = 200
+/** Longest header on a card, characters: it holds a path of up to 500 whole. */
+const HEADER_MAX = 700
 
 interface JudgedCall {
   readonly call: ToolCall

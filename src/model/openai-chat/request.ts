@@ -1,0 +1,95 @@
+import type { ChatCompletionCreateParamsStreaming, ChatCompletionMessageParam } from 'openai/resources/chat/completions'
+import { type ContentPart, type Message, textOf } from '../message.ts'
+import type { ModelRequest, ModelSettings } from '../model-provider.ts'
+
+/** OpenAI's rule for function names. */
+const NAME = /[^a-zA-Z0-9_-]/g
+const NAME_MAX = 64
+/** How much of arguments that were no JSON is sent back, characters. */
+const BROKEN_SHOWN = 500
+
+/** OpenAI's own models from gpt-5.4 on take function tools here only without reasoning. */
+const NEEDS_NO_REASONING = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)/
+
+/** The body of one streaming call. Whatever the history holds, it is valid for the API. */
+export function toRequest(request: ModelRequest, settings: ModelSettings): ChatCompletionCreateParamsStreaming {
+  const own = settings.baseUrl === ''
+  const { tools } = request
+  const effort =
+    settings.reasoningEffort || (own && tools.length > 0 && NEEDS_NO_REASONING.test(settings.model) ? 'none' : '')
+  return {
+    model: settings.model,
+    messages: toMessages(request.messages),
+    stream: true,
+    stream_options: { include_usage: true },
+    ...(tools.length > 0 ? { tools: tools.map((t) => ({ type: 'function' as const, function: { ...t } })) } : {}),
+    ...(effort ? { reasoning_effort: effort as 'none' } : {}),
+    ...(settings.maxTokens > 0
+      ? own
+        ? { max_completion_tokens: settings.maxTokens }
+        : { max_tokens: settings.maxTokens }
+      : {}),
+    ...(own ? { prompt_cache_key: request.workstream } : {}),
+  }
+}
+
+function toMessages(messages: readonly Message[]): ChatCompletionMessageParam[] {
+  const out: ChatCompletionMessageParam[] = []
+  // Tool messages are text only: a tool's images follow its step's results as a user message.
+  let images: ContentPart[] = []
+  const flush = (): void => {
+    if (images.length > 0) out.push(userMessage([{ type: 'text', text: 'Images that the tools returned:' }, ...images]))
+    images = []
+  }
+  for (const m of messages) {
+    if (m.role !== 'tool') flush()
+    if (m.role === 'tool') {
+      images.push(...m.content.filter((p) => p.type === 'image'))
+      out.push({ role: 'tool', tool_call_id: m.callId, content: textOf(m.content) || '(no output)' })
+    } else if (m.role === 'system') out.push({ role: 'system', content: m.text })
+    else if (m.role === 'user') out.push(userMessage(m.content))
+    else out.push(assistantMessage(m))
+  }
+  flush()
+  return out
+}
+
+function userMessage(content: readonly ContentPart[]): ChatCompletionMessageParam {
+  if (content.every((p) => p.type === 'text')) return { role: 'user', content: textOf(content) || '(empty message)' }
+  return {
+    role: 'user',
+    content: content.map((p) =>
+      p.type === 'text'
+        ? { type: 'text', text: p.text }
+        : { type: 'image_url', image_url: { url: `data:${p.mime};base64,${p.base64}` } },
+    ),
+  }
+}
+
+function assistantMessage(m: Extract<Message, { role: 'assistant' }>): ChatCompletionMessageParam {
+  if (m.calls.length === 0) return { role: 'assistant', content: m.text || '(no answer)' }
+  return {
+    role: 'assistant',
+    content: m.text || null,
+    tool_calls: m.calls.map((call) => ({
+      id: call.id,
+      type: 'function',
+      function: { name: safeName(call.name), arguments: safeArguments(call.arguments) },
+    })),
+  }
+}
+
+function safeName(name: string): string {
+  return name.trim().replace(NAME, '_').slice(0, NAME_MAX) || 'unnamed'
+}
+
+/** A malformed text sent back would be refused in every later call. */
+function safeArguments(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text
+  } catch {
+    // Not JSON.
+  }
+  return text.trim() === '' ? '{}' : JSON.stringify({ malformed_arguments: text.slice(0, BROKEN_SHOWN).toWellFormed() })
+}

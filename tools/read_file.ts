@@ -1,0 +1,101 @@
+import type { CatalogTool, PlanScope, ToolResult } from '../src/tool/catalog-tool.ts'
+import { defineTool } from '../src/tool/define-tool.ts'
+import { failure, success } from '../src/tool/execute-calls.ts'
+import { imageMime } from '../src/util/image-mime.ts'
+import file from './read_file.json' with { type: 'json' }
+import { hashOf, isBinary, locate, type Place, readWhole } from './support/file-access.ts'
+import { observed, pathAct, planned, stillAt } from './support/plans.ts'
+import type { ToolSettings } from './support/settings.ts'
+
+interface Args {
+  readonly path: string
+  readonly offset?: number
+  readonly limit?: number
+}
+
+/** Largest image that is sent, bytes. */
+const IMAGE_MAX = 4 * 1024 * 1024
+
+/** Numbered lines of text, or an image; what was read is remembered with its hash. */
+export function readFile(settings: ToolSettings): CatalogTool {
+  return defineTool<Args>(file, (args, scope) =>
+    planned('read_file', async () => {
+      const place = await locate(args.path, scope, settings)
+      await markEarly(place, scope)
+      return {
+        kind: 'ready',
+        header: `read_file: ${place.shown}`,
+        payload: { filename: 'path.txt', text: place.path },
+        needsApproval: false,
+        label: 'read_file',
+        acts: [{ act: 'exec', label: 'read_file', name: 'read_file' }, pathAct('read', place)],
+        fingerprint: JSON.stringify([place.path, args.offset, args.limit]),
+        run: () => observed(() => run(args, place, scope, settings)),
+      }
+    }),
+  )
+}
+
+/** An edit in the same step counts on this read: inside the workspace it is noted when it is planned. */
+async function markEarly(place: Place, scope: PlanScope): Promise<void> {
+  if (place.zone !== 'workspace' || !place.exists) return
+  const bytes = await readWhole(place).catch(() => undefined)
+  if (bytes) scope.files.markRead(place.path, hashOf(bytes))
+}
+
+async function run(args: Args, place: Place, scope: PlanScope, settings: ToolSettings): Promise<ToolResult> {
+  let bytes: Buffer
+  try {
+    await stillAt(args.path, place, scope, settings)
+    bytes = await readWhole(place)
+  } catch (error) {
+    scope.files.unmark(place.path)
+    throw error
+  }
+  const image = imageKind(bytes)
+  if (image) {
+    scope.files.markRead(place.path, hashOf(bytes))
+    return imageResult(place, bytes, image, scope.vision)
+  }
+  if (isBinary(bytes)) {
+    scope.files.unmark(place.path)
+    return failure(`Error: ${place.shown} is a binary file (${bytes.length} bytes)`)
+  }
+  scope.files.markRead(place.path, hashOf(bytes))
+  return success(numbered(bytes.toString('utf8'), args))
+}
+
+function numbered(text: string, { offset = 1, limit }: Args): string {
+  if (text === '') return '(empty file)'
+  const lines = text.replace(/\r?\n$/, '').split(/\r?\n/)
+  if (offset > lines.length) return `(the file has ${lines.length} lines; line ${offset} is past its end)`
+  const end = limit === undefined ? lines.length : offset - 1 + limit
+  return lines
+    .slice(offset - 1, end)
+    .map((line, i) => `${String(offset + i).padStart(4)}\t${line}`)
+    .join('\n')
+}
+
+/** Formats that are images although no provider takes them. */
+function imageKind(bytes: Uint8Array): string | undefined {
+  const known = imageMime(bytes)
+  if (known) return known
+  const head = Buffer.from(bytes.subarray(0, 4)).toString('latin1')
+  if (head.startsWith('BM') && isBinary(bytes)) return 'image/bmp'
+  if (head === 'II*\u0000' || head === 'MM\u0000*') return 'image/tiff'
+  return head === '\u0000\u0000\u0001\u0000' ? 'image/x-icon' : undefined
+}
+
+function imageResult(place: Place, bytes: Buffer, mime: string, vision: boolean): ToolResult {
+  const named = `${place.shown}: ${mime}, ${bytes.length} bytes`
+  if (!imageMime(bytes)) return success(`[image ${named}; this format cannot be shown to a model]`)
+  if (!vision) return success(`[image ${named}; this model cannot see images]`)
+  if (bytes.length > IMAGE_MAX) return success(`[image ${named}; larger than the 4 MB that can be shown to a model]`)
+  return {
+    content: [
+      { type: 'text', text: `[image ${named}]` },
+      { type: 'image', mime, base64: bytes.toString('base64') },
+    ],
+    isError: false,
+  }
+}

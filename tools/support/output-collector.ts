@@ -1,0 +1,53 @@
+/** What a tool's output may hold, characters of each half; together 256 KiB of ASCII. */
+const HALF = 128 * 1024
+
+/** Keeps the head and the tail of what a program prints; standard error's lines are marked. Memory is bounded. */
+export class OutputCollector {
+  #head = ''
+  #tail = ''
+  #dropped = 0
+  readonly #partial = { stdout: '', stderr: '' }
+
+  /** Returns what was added, as it reads. */
+  add(stream: 'stdout' | 'stderr', text: string): string {
+    const lines = (this.#partial[stream] + text).split('\n')
+    this.#partial[stream] = lines.pop() ?? ''
+    // A line without an end is not held for ever.
+    if (this.#partial[stream].length > HALF) lines.push(this.#take(stream))
+    const added = lines.map((line) => `${mark(stream)}${line}\n`).join('')
+    this.#append(added)
+    return added
+  }
+
+  /** All of it, right-trimmed; what was left out is said in its place. */
+  text(): string {
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const rest = this.#take(stream)
+      if (rest) this.#append(`${mark(stream)}${rest}\n`)
+    }
+    const tail = this.#tail.replace(/^[\uDC00-\uDFFF]/, '')
+    const cut = `\n[… ${this.#dropped} characters of output left out here …]\n`
+    return (this.#dropped > 0 ? this.#head + cut + tail : this.#head + tail).trimEnd()
+  }
+
+  #take(stream: 'stdout' | 'stderr'): string {
+    const rest = this.#partial[stream]
+    this.#partial[stream] = ''
+    return rest
+  }
+
+  #append(text: string): void {
+    const room = HALF - this.#head.length
+    const toHead = room > 0 ? text.slice(0, room) : ''
+    this.#head += toHead
+    this.#tail += text.slice(toHead.length)
+    const excess = this.#tail.length - HALF
+    if (excess <= 0) return
+    this.#tail = this.#tail.slice(excess)
+    this.#dropped += excess
+  }
+}
+
+function mark(stream: 'stdout' | 'stderr'): string {
+  return stream === 'stderr' ? '[stderr] ' : ''
+}
