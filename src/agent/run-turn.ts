@@ -16,7 +16,7 @@ import { eventsOf } from './view-events.ts'
 /** A message that ended this many starts without progress is answered as failed. */
 const MAX_STARTS = 3
 
-export const stopSignal = (turn: string): string => `stop:${turn}`
+import { stopSignal } from '../turn/turn.ts'
 
 interface Taken {
   readonly claim: Claim
@@ -33,7 +33,7 @@ interface Taken {
  */
 export async function runTurn(tools: AgentTools, job: Job): Promise<void> {
   const workstream = await findWorkstream(tools.store.db, job.key)
-  if (!workstream) return
+  if (!workstream || !tools.outlet.serves(workstream.channel)) return
   const taken = await tools.store.transaction((tx) => takeTurn(tx, tools, workstream))
   if (!taken) return
   const stopping = new AbortController()

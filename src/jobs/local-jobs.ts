@@ -8,15 +8,20 @@ import type { Job, JobQueue } from './job-queue.ts'
 const FIRST_BACKOFF = 1000
 const LAST_BACKOFF = 60_000
 
+export interface LocalJobQueue extends JobQueue {
+  /** Looks for jobs that another process has sent. */
+  poke(): void
+}
+
 /**
  * The queue inside one process, on the same database as everything else. It relies on being the only one on this
  * database: a job that is active at start belongs to a dead process.
  */
-export function createLocalJobs(store: Store, clock: Clock, log: Log): JobQueue {
+export function createLocalJobs(store: Store, clock: Clock, log: Log): LocalJobQueue {
   return new LocalJobs(store, clock, log)
 }
 
-class LocalJobs implements JobQueue {
+class LocalJobs implements LocalJobQueue {
   readonly #store: Store
   readonly #clock: Clock
   readonly #log: Log
@@ -54,6 +59,10 @@ class LocalJobs implements JobQueue {
     })
     this.#handler = handler
     this.#concurrency = concurrency
+    this.#pump()
+  }
+
+  poke(): void {
     this.#pump()
   }
 

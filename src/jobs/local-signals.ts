@@ -9,6 +9,8 @@ const FOREIGN_WRITES = 1000
 const SAFETY_LOOK = 5000
 
 export interface LocalSignals extends Signals {
+  /** Called when another process (the command line) has written. Must not throw. */
+  onForeignWrite(run: () => void): void
   /** Ends the watch for foreign writes. */
   stop(): void
 }
@@ -37,6 +39,7 @@ export function createLocalSignals(store: Store, clock: Clock): LocalSignals {
         await woken.promise
       }
     },
+    onForeignWrite: (run) => void hints.on('any', run),
     stop: () => cancel(),
   }
 }

@@ -12,6 +12,8 @@ export interface Tables {
     channel: string
     /** Address.id of the conversation; `ask:<key>` until its thread is made. */
     address: string
+    /** The platform's channel in which it was begun. */
+    room: string
     state: 'open' | 'closed'
     /** Raised by each job that takes the workstream; what an older one writes hits no row. */
     epoch: number

@@ -17,6 +17,8 @@ export interface TurnPresenter {
 
 /** The agent's way to the channels. */
 export interface TurnOutlet {
+  /** Whether the channel is on; a workstream of one that is off waits. */
+  serves(channel: ChannelType): boolean
   /** Makes the workstream's place; once for each workstream. */
   open(workstream: Workstream, claim: Claim, signal: AbortSignal): Promise<{ to: Address; notice?: string }>
   presenter(of: { workstream: string; turn: string; to: Address; claim: Claim }): TurnPresenter

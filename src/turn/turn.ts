@@ -24,3 +24,6 @@ export type TurnEvent =
   | { readonly type: 'end'; readonly state: TurnEnd }
 
 export type TurnEnd = 'done' | 'failed' | 'stopped'
+
+/** The key of the signal that wakes a running turn at /stop; the turn's row is the truth. */
+export const stopSignal = (turn: string): string => `stop:${turn}`

@@ -17,6 +17,8 @@ export interface Workstream {
   readonly channel: ChannelType
   /** Address.id of the conversation; `ask:<key>` until its thread is made. */
   readonly address: string
+  /** The platform's channel in which it was begun. */
+  readonly room: string
   readonly state: 'open' | 'closed'
   /** Alias; undefined: the default. */
   readonly model: string | undefined
@@ -41,6 +43,7 @@ export async function createWorkstream(
     owner: string
     channel: ChannelType
     address: string
+    room: string
     title: string
     opening?: Opening
     postTo?: Address
@@ -53,6 +56,7 @@ export async function createWorkstream(
     owner: made.owner,
     channel: made.channel,
     address: made.address,
+    room: made.room,
     state: 'open',
     epoch: 0,
     model: made.model ?? null,
@@ -104,11 +108,12 @@ export async function latestAt(db: Db, channel: ChannelType, address: string): P
 /** Open ones, the most recently active first; of one owner and channel where given. */
 export async function openWorkstreams(
   db: Db,
-  of: { owner?: string; channel?: ChannelType; activeSince?: number; limit: number },
+  of: { owner?: string; channel?: ChannelType; room?: string; activeSince?: number; limit: number },
 ): Promise<readonly Workstream[]> {
   let query = db.selectFrom('workstreams').selectAll().where('state', '=', 'open')
   if (of.owner !== undefined) query = query.where('owner', '=', of.owner)
   if (of.channel !== undefined) query = query.where('channel', '=', of.channel)
+  if (of.room !== undefined) query = query.where('room', '=', of.room)
   if (of.activeSince !== undefined) query = query.where('active_at', '>=', of.activeSince)
   const rows = await query.orderBy('active_at', 'desc').limit(of.limit).execute()
   return rows.map(toWorkstream)
@@ -162,6 +167,7 @@ function toWorkstream(row: Selectable<Tables['workstreams']>): Workstream {
     owner: row.owner,
     channel: row.channel as ChannelType,
     address: row.address,
+    room: row.room,
     state: row.state,
     model: row.model ?? undefined,
     opening: row.opening === null ? undefined : (JSON.parse(row.opening) as Opening),

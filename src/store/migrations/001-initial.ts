@@ -46,6 +46,7 @@ async function conversations(db: Db): Promise<void> {
     .addColumn('owner', 'text', required)
     .addColumn('channel', 'text', required)
     .addColumn('address', 'text', required)
+    .addColumn('room', 'text', required)
     .addColumn('state', 'text', required)
     .addColumn('epoch', 'integer', flag)
     .addColumn('model', 'text')

@@ -1,0 +1,149 @@
+import type { Approval, Outcome } from '../approval/approval.ts'
+import { findApproval, openApprovals, settleApproval } from '../approval/approvals.ts'
+import type { DecisionReceipt, InboundDecision, InboundMessage, MessageRef, Verb } from '../channel/channel-adapter.ts'
+import { createPostLog, postOf } from '../channel/post-log.ts'
+import { audit } from '../store/audit.ts'
+import { firstTime } from '../store/seen.ts'
+import { messageOf } from '../util/errors.ts'
+import type { User } from '../workstream/identities.ts'
+import { findWorkstream, type Workstream } from '../workstream/workstreams.ts'
+import { mayDecide } from './access.ts'
+import { addressOf, approvalOfKey, postCard, repaintCards } from './card-painter.ts'
+import { type GatewayTools, tell } from './gateway-tools.ts'
+
+const OUTCOMES: Record<Verb, Outcome> = { approve: 'approved', always: 'always', deny: 'denied' }
+
+/** How a card ended, for somebody who comes late. */
+const ENDED: Record<Outcome, string> = {
+  approved: 'was approved',
+  always: 'was approved, always',
+  denied: 'was rejected',
+  stopped: 'was stopped; nothing was run',
+  expired: 'has expired; nothing was run',
+  superseded: 'was replaced by a newer card',
+  unshowable: 'could not be shown whole; nothing was run',
+}
+
+const NO_ALWAYS = 'This card has no *Always allow*; nothing was changed.'
+
+/** Presses and typed answers: the only other way in. */
+export class Decisions {
+  readonly #tools: GatewayTools
+
+  constructor(tools: GatewayTools) {
+    this.#tools = tools
+  }
+
+  async press({ channel, approval: id, verb, note, by }: InboundDecision): Promise<DecisionReceipt> {
+    const no = (text: string): DecisionReceipt => ({ effective: false, text })
+    const { store, identities, config, clock } = this.#tools
+    const approval = await findApproval(store.db, id)
+    const workstream = approval && (await findWorkstream(store.db, approval.workstream))
+    if (!approval || !workstream) return no('I do not know this card; nothing was run by this press.')
+    const user = by.bot ? undefined : await identities.userOf(channel, by.id)
+    const allowed = user !== undefined && mayDecide(user, by.bot, workstream, config)
+    await store.transaction((tx) =>
+      audit(tx, {
+        at: clock.now(),
+        actor: user?.name ?? `${channel}:${by.id}`,
+        action: 'press',
+        workstream: workstream.id,
+        detail: `${id} ${verb}${allowed ? '' : ' refused'}`,
+      }),
+    )
+    if (!user) return no('I do not know you yet; link your account first. Nothing was changed.')
+    if (!allowed) return no(`Only ${workstream.owner} and admins decide this card. Nothing was changed.`)
+    const settled = await this.#settle(approval, OUTCOMES[verb], user, note)
+    if (settled) return { effective: true, text: '' }
+    return no(await this.#whyNot(id, verb))
+  }
+
+  async #whyNot(id: string, verb: Verb): Promise<string> {
+    const now = await findApproval(this.#tools.store.db, id)
+    if (!now || now.state === 'open') return verb === 'always' ? NO_ALWAYS : 'Nothing was changed.'
+    const by = now.decidedBy === undefined ? '' : ` by ${now.decidedBy}`
+    return `Already decided: this card ${ENDED[now.state]}${by}.`
+  }
+
+  /** `y`, `n` or `a` as the whole message, while exactly one card is open here. True where it was an answer. */
+  async typed(m: InboundMessage, user: User, workstream: Workstream): Promise<boolean> {
+    const [, letter, note] = /^\s*([yna])\s*(?:,\s*([\s\S]*\S)\s*)?$/i.exec(m.text) ?? []
+    if (letter === undefined || m.attachments.length > 0) return false
+    if (!mayDecide(user, m.author.bot, workstream, this.#tools.config)) return false
+    const open = await openApprovals(this.#tools.store.db, workstream.id)
+    const [approval] = open
+    if (!approval || open.length !== 1) return false
+    const outcome = ({ y: 'approved', n: 'denied', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
+    if (outcome === 'always' && !approval.always) {
+      const first = await firstTime(this.#tools.store.db, m.key, this.#tools.clock.now())
+      if (first) await tell(this.#tools, m.place.to, { text: NO_ALWAYS })
+      return true
+    }
+    await this.#settle(approval, outcome, user, note, m.key)
+    return true
+  }
+
+  /** One transaction: the row, its grants, the job; and the message that was the answer. Undefined: somebody was first. */
+  async #settle(
+    { id, workstream, expiresAt }: Approval,
+    wished: Outcome,
+    user: User,
+    note: string | undefined,
+    key?: string,
+  ): Promise<Approval | undefined> {
+    const { store, clock, queue } = this.#tools
+    const now = clock.now()
+    const late = expiresAt !== undefined && now >= expiresAt
+    const settled = await store.transaction(async (tx) => {
+      if (key !== undefined) await firstTime(tx.db, key, now)
+      const decision = late
+        ? { id, outcome: 'expired' as const, by: 'turnstone' }
+        : { id, outcome: wished, by: user.name, ...(note === undefined ? {} : { note }) }
+      const done = await settleApproval(tx, decision, now)
+      if (done) await queue.send(tx, { key: workstream })
+      return done
+    })
+    this.#repaintSoon()
+    return late ? undefined : settled
+  }
+
+  /** At its time an open card is denied. */
+  async expire(id: string): Promise<void> {
+    const { store, clock, queue } = this.#tools
+    await store.transaction(async (tx) => {
+      const done = await settleApproval(tx, { id, outcome: 'expired', by: 'turnstone' }, clock.now())
+      if (done) await queue.send(tx, { key: done.workstream })
+    })
+    this.#repaintSoon()
+  }
+
+  /** It cannot be shown whole, so it cannot be approved. */
+  async refuseUnshowable({ id, workstream }: Approval): Promise<void> {
+    const { store, clock, queue } = this.#tools
+    await store.transaction(async (tx) => {
+      await settleApproval(tx, { id, outcome: 'unshowable', by: 'turnstone' }, clock.now())
+      await queue.send(tx, { key: workstream })
+    })
+  }
+
+  /** The card of an open approval is posted anew. */
+  async cardDeleted(ref: MessageRef): Promise<void> {
+    const { store, clock } = this.#tools
+    const key = await postOf(store, ref)
+    const id = key === undefined ? undefined : approvalOfKey(key)
+    const approval = id === undefined ? undefined : await findApproval(store.db, id)
+    if (key === undefined || !approval || approval.state !== 'open') return
+    const to = await addressOf(this.#tools, approval)
+    if (!to) return
+    const posts = createPostLog(store, clock)
+    await posts.forget(key)
+    await postCard(this.#tools, { approval, to, posts, again: true }, AbortSignal.timeout(60_000))
+  }
+
+  /** Not waited for: what fails is tried again with the gateway's regular look. */
+  #repaintSoon(): void {
+    void repaintCards(this.#tools, AbortSignal.timeout(60_000)).catch((error: unknown) =>
+      this.#tools.log.warn({ reason: messageOf(error) }, 'cards could not be redrawn yet'),
+    )
+  }
+}

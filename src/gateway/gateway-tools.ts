@@ -1,0 +1,40 @@
+import type { Address, ChannelAdapter, ChannelType } from '../channel/channel-adapter.ts'
+import type { PostLanes } from '../channel/post-once.ts'
+import type { Config } from '../config/config.ts'
+import type { JobQueue } from '../jobs/job-queue.ts'
+import type { Signals } from '../jobs/signals.ts'
+import type { ModelRegistry } from '../model/model-registry.ts'
+import type { Store } from '../store/store.ts'
+import { messageOf } from '../util/errors.ts'
+import type { Log } from '../util/log.ts'
+import type { Clock } from '../util/time.ts'
+import type { Identities } from '../workstream/identities.ts'
+
+/** What the gateway's parts are made with. */
+export interface GatewayTools {
+  readonly config: Config
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  readonly queue: JobQueue
+  readonly signals: Signals
+  readonly lanes: PostLanes
+  readonly models: Pick<ModelRegistry, 'aliases' | 'defaultAlias' | 'label'>
+  readonly identities: Identities
+  /** The channels that are on. */
+  readonly adapters: ReadonlyMap<ChannelType, ChannelAdapter>
+}
+
+/** A line that is worth no row: it may be lost, it is never doubled by us, and its failure spoils nothing. */
+export async function tell(
+  { adapters, log }: Pick<GatewayTools, 'adapters' | 'log'>,
+  to: Address,
+  line: { text: string; onlyTo?: string; replyTo?: string },
+): Promise<void> {
+  try {
+    const key = `line:${to.id}:${Math.random()}`
+    await adapters.get(to.channel)?.send(to, { kind: 'text', ...line }, key, async () => {})
+  } catch (error) {
+    log.warn({ reason: messageOf(error), channel: to.channel }, 'a line could not be posted')
+  }
+}

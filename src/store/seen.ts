@@ -1,0 +1,42 @@
+import type { Db, Tx } from './store.ts'
+
+/** How long a key is remembered, ms: platforms repeat events within hours, and a missed day is read back. */
+export const SEEN_FOR = 30 * 86_400_000
+
+/** True for the first caller with this key. */
+export async function firstTime(db: Db | Tx['db'], key: string, now: number): Promise<boolean> {
+  const row = await db
+    .insertInto('seen')
+    .values({ key, at: now })
+    .onConflict((c) => c.column('key').doNothing())
+    .returning('key')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function wasSeen(db: Db | Tx['db'], key: string): Promise<boolean> {
+  return (await db.selectFrom('seen').select('key').where('key', '=', key).executeTakeFirst()) !== undefined
+}
+
+/** True at most once in `every` ms for a key. */
+export async function notSince(db: Db, key: string, every: number, now: number): Promise<boolean> {
+  const row = await db
+    .insertInto('seen')
+    .values({ key, at: now })
+    .onConflict((c) =>
+      c
+        .column('key')
+        .doUpdateSet({ at: now })
+        .where('seen.at', '<=', now - every),
+    )
+    .returning('key')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function forgetSeen(db: Db, now: number): Promise<void> {
+  await db
+    .deleteFrom('seen')
+    .where('at', '<', now - SEEN_FOR)
+    .execute()
+}
