@@ -1,0 +1,145 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runTurn } from '../../src/agent/run-turn.ts'
+import type { AgentTools } from '../../src/agent/turn-context.ts'
+import type { ChannelType, InboundMessage } from '../../src/channel/channel-adapter.ts'
+import { PostLanes } from '../../src/channel/post-once.ts'
+import type { Config } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/load-config.ts'
+import { repaintCards } from '../../src/gateway/card-painter.ts'
+import { Decisions } from '../../src/gateway/decisions.ts'
+import type { GatewayTools } from '../../src/gateway/gateway-tools.ts'
+import { Inbox } from '../../src/gateway/inbox.ts'
+import { createTurnOutlet } from '../../src/gateway/turn-outlet.ts'
+import { createLocalJobs } from '../../src/jobs/local-jobs.ts'
+import { createLocalSignals } from '../../src/jobs/local-signals.ts'
+import type { ModelProvider } from '../../src/model/model-provider.ts'
+import { openStore } from '../../src/store/store.ts'
+import { ArgumentChecker } from '../../src/tool/arguments.ts'
+import type { CatalogTool } from '../../src/tool/catalog-tool.ts'
+import { createToolCatalog } from '../../src/tool/tool-catalog.ts'
+import { createLog } from '../../src/util/log.ts'
+import { createRedactor } from '../../src/util/redact.ts'
+import { type Clock, systemClock } from '../../src/util/time.ts'
+import { Identities } from '../../src/workstream/identities.ts'
+import { FakeAdapter, FakePlatform } from './fake-adapter.ts'
+
+export const USERS = {
+  alice: { role: 'member' as const, discord: ['u-alice'], slack: ['U-alice'] },
+  bob: { role: 'member' as const, discord: ['u-bob'], slack: ['U-bob'] },
+  root: { role: 'admin' as const, discord: ['u-root'], slack: [] },
+}
+
+/** Real store, queue, inbox and turn engine; a fake platform and a given model. */
+export async function startEngine(options: {
+  model: ModelProvider
+  tools?: readonly CatalogTool[]
+  platform?: FakePlatform
+  file?: string
+  clock?: Clock
+  config?: (config: Config) => Config
+  secrets?: readonly string[]
+  channel?: ChannelType
+}) {
+  const clock = options.clock ?? systemClock
+  const base = loadConfig({}, { env: {}, cwd: mkdtempSync(join(tmpdir(), 'engine-')), home: '/nonexistent' })
+  const config = (options.config ?? ((c) => c))({ ...base, users: USERS })
+  const lines: string[] = []
+  const redactor = createRedactor(options.secrets ?? [])
+  const log = createLog('debug', redactor, (line) => lines.push(line))
+  const store = await openStore(options.file ?? ':memory:')
+  const queue = createLocalJobs(store, clock, log)
+  const signals = createLocalSignals(store, clock)
+  const platform = options.platform ?? new FakePlatform()
+  const adapter = new FakeAdapter(platform, options.channel ?? 'discord', clock)
+  const models = {
+    defaultAlias: 'main',
+    aliases: ['main', 'other'],
+    label: (a: string) => a,
+    get: async () => options.model,
+  }
+  const tools: GatewayTools = {
+    config,
+    store,
+    clock,
+    log,
+    queue,
+    signals,
+    lanes: new PostLanes(),
+    models,
+    identities: new Identities(store, clock, config.users),
+    adapters: new Map([[adapter.type, adapter]]),
+  }
+  const inbox = new Inbox(tools)
+  const decisions = new Decisions(tools)
+  const counts: string[] = []
+  const agent: AgentTools = {
+    ...tools,
+    models,
+    catalog: createToolCatalog(options.tools ?? []),
+    checker: new ArgumentChecker(),
+    redactor,
+    outlet: createTurnOutlet(tools),
+    workspaceOf: async () => tmpdir(),
+    refuseUnshowable: (a) => decisions.refuseUnshowable(a),
+    count: (what) => counts.push(what),
+  }
+  await queue.work(
+    (job) => (job.key.startsWith('expire:') ? decisions.expire(job.key.slice(7)) : runTurn(agent, job)),
+    { concurrency: 8 },
+  )
+  await adapter.start(inbox)
+  return {
+    ...tools,
+    inbox,
+    adapter,
+    platform,
+    counts,
+    logLines: lines,
+    repaint: () => repaintCards(tools, AbortSignal.timeout(5000)),
+    async stop(graceMs = 0) {
+      await queue.stop(graceMs)
+      signals.stop()
+      await store.close()
+    },
+  }
+}
+
+let nextMessage = 1
+
+/** A message of a person in a Discord-like place: in a channel it begins a thread of its own id. */
+export function message(
+  author: string,
+  text: string,
+  at: { thread?: string; dm?: string; id?: string } = {},
+): InboundMessage {
+  const id = at.id ?? `m${nextMessage++}`
+  const room = at.thread ?? at.dm ?? 'chan'
+  const place = { channel: 'discord' as const, id: at.thread ?? at.dm ?? id }
+  return {
+    key: `discord:${id}`,
+    channel: 'discord',
+    author: { id: `u-${author}`, name: author, bot: false },
+    text,
+    attachments: [],
+    ref: { channel: 'discord', room, id },
+    sentAt: Date.now(),
+    addressed: at.dm ? 'direct' : at.thread ? 'thread' : 'mention',
+    place:
+      at.thread || at.dm
+        ? { kind: 'conversation', to: place, startedByPeople: false }
+        : { kind: 'channel', room: 'chan', to: place },
+  }
+}
+
+/** Looks until it holds; real time, for what other parts do meanwhile. */
+export async function until<T>(look: () => T | Promise<T>, ms = 5000): Promise<NonNullable<T>> {
+  const end = Date.now() + ms
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    if (Date.now() > end) throw new Error(`did not come true within ${ms} ms: ${look}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}

@@ -1,0 +1,330 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openApprovals } from '../../../src/approval/approvals.ts'
+import { textOf } from '../../../src/model/message.ts'
+import { ModelError } from '../../../src/model/model-provider.ts'
+import { success } from '../../../src/tool/execute-calls.ts'
+import { message, startEngine, until } from '../../support/engine.ts'
+import { FakePlatform } from '../../support/fake-adapter.ts'
+import { probeTool } from '../../support/probe-tool.ts'
+import { ScriptedModel } from '../../support/scripted-model.ts'
+
+type Engine = Awaited<ReturnType<typeof startEngine>>
+const engines: Engine[] = []
+
+async function engine(options: Parameters<typeof startEngine>[0]): Promise<Engine> {
+  const made = await startEngine(options)
+  engines.push(made)
+  return made
+}
+
+afterEach(async () => {
+  for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
+})
+
+const press = (e: Engine, approval: string, verb: 'approve' | 'always' | 'deny', by = 'alice', note?: string) =>
+  e.inbox.decision({
+    channel: 'discord',
+    approval,
+    verb,
+    by: { id: `u-${by}`, name: by, bot: false },
+    ...(note === undefined ? {} : { note }),
+  })
+
+const cardIn = (e: Engine, id: string) => until(() => e.platform.cards(id).find((c) => c.state.kind === 'open'))
+
+describe('a turn', () => {
+  it('answers a mention in the thread made from it, once, however often it is delivered', async () => {
+    const model = new ScriptedModel('hello')
+    const e = await engine({ model })
+    const m = message('alice', 'hi', { id: 'm-one' })
+    await Promise.all([e.inbox.message(m), e.inbox.message(m), e.inbox.message(m)])
+    await until(() => e.platform.texts('m-one').length === 1)
+    await e.inbox.message(m)
+    expect(e.platform.texts('m-one')).toEqual(['hello'])
+    expect(model.requests).toHaveLength(1)
+    expect(e.platform.opened).toEqual([{ room: 'chan', message: 'm-one' }])
+  })
+
+  it('keeps one conversation: the second message sees the first', async () => {
+    const model = new ScriptedModel('one', 'two')
+    const e = await engine({ model })
+    await e.inbox.message(message('alice', 'first', { id: 'm-two' }))
+    await until(() => e.platform.texts('m-two').length === 1)
+    await e.inbox.message(message('alice', 'second', { thread: 'm-two' }))
+    await until(() => e.platform.texts('m-two').length === 2)
+    const said = model.requests[1]?.messages.map((m) => (m.role === 'user' ? textOf(m.content) : m.role))
+    expect(said).toEqual(['system', 'first', 'assistant', 'second'])
+  })
+
+  it('drops people who are not linked or not heard, and tells a mention by a stranger once', async () => {
+    const model = new ScriptedModel()
+    const e = await engine({ model })
+    await e.inbox.message(message('stranger', 'hi'))
+    await e.inbox.message(message('stranger', 'hi again'))
+    await e.inbox.message(message('alice', 'mine', { id: 'm-three' }))
+    await until(() => e.platform.texts('m-three').length === 1)
+    await e.inbox.message(message('bob', 'let me in', { thread: 'm-three' }))
+    const hints = e.platform.posts.filter((p) => p.outgoing.kind === 'text' && p.outgoing.text.includes('link'))
+    expect(hints).toHaveLength(1)
+    expect(model.requests).toHaveLength(1)
+  })
+
+  it('runs what does not ask and shows each call as a line', async () => {
+    const look = probeTool('look')
+    const model = new ScriptedModel({ text: 'looking', calls: [{ name: 'look', args: { text: 'a' } }] }, 'seen')
+    const e = await engine({ model, tools: [look] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-four' }))
+    const shown = await until(() => e.platform.texts('m-four').find((t) => t.includes('seen')))
+    expect(shown).toBe('looking\n[done] look a\nseen')
+    const last = model.requests[1]?.messages.at(-1)
+    expect(last?.role === 'tool' && textOf(last.content)).toBe('look ran a')
+  })
+})
+
+describe('approvals', () => {
+  it('parks on a card, asks no model meanwhile, and runs what was approved', async () => {
+    const act = probeTool('act', { asks: true })
+    const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'x' } }] }, 'done')
+    const e = await engine({ model, tools: [act] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-five' }))
+    const card = await cardIn(e, 'm-five')
+    expect(act.runs).toEqual([])
+    expect(model.requests).toHaveLength(1)
+    expect(card.calls[0]).toMatchObject({ tool: 'act', covers: 'act', payload: { text: 'x', bytes: 1 } })
+    expect(await press(e, card.approval, 'approve', 'bob')).toMatchObject({ effective: false })
+    expect(await press(e, card.approval, 'approve')).toEqual({ effective: true, text: '' })
+    await until(() => e.platform.texts('m-five').some((t) => t.includes('done')))
+    expect(act.runs).toEqual(['x'])
+    const again = await press(e, card.approval, 'deny')
+    expect(again.effective).toBe(false)
+    expect(again.text).toContain('approved by alice')
+    await until(() => e.platform.cards('m-five')[0]?.state.kind === 'closed')
+  })
+
+  it('remembers always for that label in that workstream only', async () => {
+    const act = probeTool('act', { asks: true })
+    const call = { calls: [{ name: 'act', args: { text: '1' } }] }
+    const model = new ScriptedModel(call, 'ok', call, 'ok2', call)
+    const e = await engine({ model, tools: [act] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-six' }))
+    await press(e, (await cardIn(e, 'm-six')).approval, 'always')
+    await until(() => act.runs.length === 1)
+    await e.inbox.message(message('alice', 'again', { thread: 'm-six' }))
+    await until(() => act.runs.length === 2)
+    await until(() => e.platform.texts('m-six').some((t) => t.includes('ok2')))
+    await e.inbox.message(message('alice', 'elsewhere', { id: 'm-seven' }))
+    await cardIn(e, 'm-seven')
+    expect(act.runs).toHaveLength(2)
+  })
+
+  it('on a refusal runs what needed no approval and tells the model with the note', async () => {
+    const [look, act] = [probeTool('look'), probeTool('act', { asks: true })]
+    const calls = [
+      { name: 'act', args: { text: 'a' } },
+      { name: 'look', args: { text: 'b' } },
+    ]
+    const model = new ScriptedModel({ calls }, 'fine')
+    const e = await engine({ model, tools: [look, act] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-eight' }))
+    const card = await cardIn(e, 'm-eight')
+    expect(look.runs).toEqual([])
+    await press(e, card.approval, 'deny', 'alice', 'not today')
+    await until(() => e.platform.texts('m-eight').some((t) => t.includes('fine')))
+    expect(act.runs).toEqual([])
+    expect(look.runs).toEqual(['b'])
+    const tools = model.requests[1]?.messages.filter((m) => m.role === 'tool') ?? []
+    expect(tools.map((m) => textOf(m.content))).toEqual(['Denied by user: not today. It was not run.', 'look ran b'])
+  })
+
+  it('passes a note beside an approval on after the results', async () => {
+    const act = probeTool('act', { asks: true })
+    const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
+    const e = await engine({ model, tools: [act] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-nine' }))
+    await press(e, (await cardIn(e, 'm-nine')).approval, 'approve', 'alice', 'use the full path')
+    await until(() => model.requests.length === 2)
+    expect(model.requests[1]?.messages.map((m) => m.role)).toEqual(['system', 'user', 'assistant', 'tool', 'user'])
+  })
+
+  it('takes y, n and a as the whole message only', async () => {
+    const act = probeTool('act', { asks: true })
+    const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
+    const e = await engine({ model, tools: [act] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-ten' }))
+    await cardIn(e, 'm-ten')
+    await e.inbox.message(message('alice', 'yes', { thread: 'm-ten' }))
+    await e.inbox.message(message('bob', 'y', { thread: 'm-ten' }))
+    expect(act.runs).toEqual([])
+    await e.inbox.message(message('alice', 'Y, carefully', { thread: 'm-ten' }))
+    await until(() => act.runs.length === 1)
+    await until(() => model.requests.length === 2)
+    const said = model.requests[1]?.messages.flatMap((m) => (m.role === 'user' ? [textOf(m.content)] : []))
+    expect(said).toEqual(['go', 'carefully', 'yes'])
+  })
+
+  it('asks anew when what would run is not what was shown', async () => {
+    let world = 'before'
+    const act = probeTool('act', { asks: true, fingerprint: () => world })
+    const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
+    const e = await engine({ model, tools: [act] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-eleven' }))
+    const first = await cardIn(e, 'm-eleven')
+    world = 'after'
+    await press(e, first.approval, 'approve')
+    const second = await until(() => e.platform.cards('m-eleven').find((c) => c.approval !== first.approval))
+    expect(second.changed).toContain('has changed since it was approved')
+    expect(act.runs).toEqual([])
+    await press(e, second.approval, 'approve')
+    await until(() => act.runs.length === 1)
+  })
+
+  it('posts a deleted card of an open approval anew', async () => {
+    const act = probeTool('act', { asks: true })
+    const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
+    const e = await engine({ model, tools: [act] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-twelve' }))
+    await cardIn(e, 'm-twelve')
+    const post = e.platform.posts.find((p) => p.outgoing.kind === 'card')
+    if (!post) throw new Error('no card')
+    post.deleted = true
+    await e.inbox.deleted({ channel: 'discord', room: 'm-twelve', id: post.id })
+    expect(e.platform.cards('m-twelve')).toHaveLength(1)
+  })
+})
+
+describe('stopping and faults', () => {
+  it('/stop cancels the running tool, the rest of the step and what waits', async () => {
+    const hang = probeTool('hang', {
+      run: (_args, { signal }) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+    })
+    const model = new ScriptedModel({ text: 'working', calls: [{ name: 'hang', args: { text: 'a' } }] })
+    const e = await engine({ model, tools: [hang] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-13' }))
+    await until(() => hang.runs.length === 1)
+    await e.inbox.message(message('alice', 'later', { thread: 'm-13' }))
+    const to = { channel: 'discord', id: 'm-13' } as const
+    const by = { id: 'u-alice', name: 'alice', bot: false }
+    const reply = await e.inbox.command({ key: 'k', channel: 'discord', by, name: 'stop', args: {}, room: 'm-13', to })
+    expect(reply.text).toContain('Stopped by alice.')
+    const shown = await until(() => e.platform.texts('m-13').find((t) => t.includes('(Stopped.)')))
+    expect(shown).toContain('working')
+    expect(shown).toContain('[stopped]')
+    expect(model.requests).toHaveLength(1)
+  })
+
+  it('/stop while a card is open closes it', async () => {
+    const act = probeTool('act', { asks: true })
+    const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'a' } }] }, 'next')
+    const e = await engine({ model, tools: [act] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-14' }))
+    const card = await cardIn(e, 'm-14')
+    const by = { id: 'u-alice', name: 'alice', bot: false }
+    const to = { channel: 'discord', id: 'm-14' } as const
+    await e.inbox.command({ key: 'k2', channel: 'discord', by, name: 'stop', args: {}, room: 'm-14', to })
+    await until(() => e.platform.texts('m-14').some((t) => t.includes('(Stopped.)')))
+    expect((await press(e, card.approval, 'approve')).text).toContain('stopped')
+    await e.inbox.message(message('alice', 'and now', { thread: 'm-14' }))
+    await until(() => model.requests.length === 2)
+    expect(model.requests[1]?.messages.map((m) => m.role)).toEqual(['system', 'user', 'assistant', 'tool', 'user'])
+    expect(act.runs).toEqual([])
+  })
+
+  it('says an error in one sentence with the turn’s id', async () => {
+    const model = new ScriptedModel(async function* () {
+      yield { type: 'text', text: 'half an ans' }
+      throw new ModelError('auth', 'The key was refused.')
+    })
+    const e = await engine({ model })
+    await e.inbox.message(message('alice', 'go', { id: 'm-15' }))
+    const shown = await until(() => e.platform.texts('m-15').find((t) => t.includes('refused')))
+    expect(shown).toMatch(/^half an ans\n\(The key was refused\. The text above was cut off\. \(turn [0-9a-f]{8}\)\)$/)
+  })
+
+  it('gives each call exactly one result, whatever its arguments or its tool', async () => {
+    const bad = probeTool('bad', {
+      run: async () => {
+        throw new Error('boom')
+      },
+    })
+    const calls = [
+      { name: 'bad', args: {} },
+      { name: 'nowhere', args: {} },
+      { name: 'bad', args: '{"text": "cut' },
+      { name: 'bad', args: { text: 5 } },
+      { name: 'bad', args: { text: 'holds hunter2-secret' } },
+    ]
+    const model = new ScriptedModel({ calls }, 'ok')
+    const e = await engine({ model, tools: [bad], secrets: ['hunter2-secret'] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-16' }))
+    await until(() => model.requests.length === 2)
+    const results = model.requests[1]?.messages.flatMap((m) => (m.role === 'tool' ? [textOf(m.content)] : [])) ?? []
+    expect(results).toHaveLength(5)
+    expect(results[0]).toBe('The tool failed: boom')
+    expect(results[1]).toContain('There is no tool "nowhere"')
+    expect(results[2]).toContain('not valid JSON')
+    expect(results[3]).toContain('text must be string')
+    expect(results[4]).toContain('hold a secret')
+    expect(JSON.stringify(model.requests)).not.toContain('hunter2')
+    expect(bad.runs).toEqual([''])
+  })
+
+  it('lets messages that come while it is busy reach the model at its next step', async () => {
+    let go = (): void => undefined
+    const wait = probeTool('wait', {
+      run: () =>
+        new Promise((resolve) => {
+          go = () => resolve(success('waited'))
+        }),
+    })
+    const model = new ScriptedModel({ calls: [{ name: 'wait', args: {} }] }, 'both')
+    const e = await engine({ model, tools: [wait] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-17' }))
+    await until(() => wait.runs.length === 1)
+    await e.inbox.message(message('alice', 'and this', { thread: 'm-17', id: 'm-17b' }))
+    await until(() => e.platform.marks.some((m) => m.ref.id === 'm-17b' && m.sign === 'received'))
+    go()
+    await until(() => e.platform.texts('m-17').some((t) => t.includes('both')))
+    expect(model.requests[1]?.messages.at(-1)).toMatchObject({ role: 'user' })
+    expect(e.platform.marks.at(-1)).toMatchObject({ ref: { id: 'm-17b' }, sign: 'none' })
+    expect(model.requests).toHaveLength(2)
+  })
+})
+
+describe('a restart', () => {
+  it('reports a running tool as interrupted, keeps the answer single and an old card pressable', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'restart-')), 't.db')
+    const platform = new FakePlatform()
+    const never = probeTool('never', { asks: true, run: () => new Promise(() => undefined) })
+    const first = await startEngine({
+      model: new ScriptedModel({ text: 'asking', calls: [{ name: 'never', args: { text: 'x' } }] }),
+      tools: [never],
+      platform,
+      file,
+    })
+    await first.inbox.message(message('alice', 'go', { id: 'm-18' }))
+    const card = await until(() => platform.cards('m-18')[0])
+    await first.store.close()
+    const second = await startEngine({ model: new ScriptedModel('unused'), tools: [never], platform, file })
+    expect(
+      await openApprovals(
+        second.store.db,
+        (await second.store.db.selectFrom('workstreams').select('id').executeTakeFirstOrThrow()).id,
+      ),
+    ).toHaveLength(1)
+    await press(second, card.approval, 'approve')
+    await until(() => never.runs.length === 1)
+    await second.store.close()
+    const model = new ScriptedModel('went on')
+    const third = await engine({ model, tools: [never], platform, file })
+    const shown = await until(() => third.platform.texts('m-18').find((t) => t.includes('went on')))
+    expect(shown).toContain('[interrupted] never x')
+    expect(shown).toContain('Interrupted by a restart: never.')
+    expect(never.runs).toHaveLength(1)
+    expect(third.platform.texts('m-18').filter((t) => t.includes('asking'))).toHaveLength(1)
+    expect(third.platform.cards('m-18')).toHaveLength(1)
+  })
+})
