@@ -8,6 +8,7 @@ import type { ChannelAdapter, InboundHandler } from './channel/channel-adapter.t
 import { PostLanes } from './channel/post-once.ts'
 import type { Config } from './config/config.ts'
 import { startCaretaker } from './gateway/caretaker.ts'
+import { repaintCards } from './gateway/card-painter.ts'
 import { commandTable } from './gateway/command-table.ts'
 import { Decisions } from './gateway/decisions.ts'
 import type { GatewayTools } from './gateway/gateway-tools.ts'
@@ -163,7 +164,10 @@ class GatewayProcess implements Gateway {
     this.#sayAtStart(channels.adapters, workspace.root)
     await queue.work((job) => handleJob(agent, decisions, job), { concurrency: TURNS_AT_ONCE })
     const stopCaretaker = startCaretaker(tools, this.#ending.signal)
-    signals.onForeignWrite(() => queue.poke())
+    signals.onForeignWrite(() => {
+      queue.poke()
+      void repaintCards(tools, this.#ending.signal).catch(() => undefined)
+    })
     await Promise.all(channels.adapters.map((a) => this.#startChannel(a, this.#gated(inbox))))
     this.#health = () => healthOf({ store, adapters: channels.adapters, remarks: [NO_SANDBOX] })
     return {

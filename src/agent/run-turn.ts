@@ -270,14 +270,3 @@ async function forgiveStart(tools: AgentTools, { turn }: Taken): Promise<void> {
     .where('tries', '>', 0)
     .execute()
 }
-
-/** Whether a turn of this workstream is under way or waits for a decision. */
-export async function isBusy(tools: Pick<AgentTools, 'store'>, workstream: string): Promise<boolean> {
-  const row = await tools.store.db
-    .selectFrom('turns')
-    .select('id')
-    .where('ws_id', '=', workstream)
-    .where('state', 'in', ['running', 'parked'])
-    .executeTakeFirst()
-  return row !== undefined
-}

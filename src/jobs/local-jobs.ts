@@ -69,15 +69,18 @@ class LocalJobs implements LocalJobQueue {
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
     this.#cancelTimer()
-    await this.#pumping
-    if (this.#running.size === 0) return
     let cancel = (): void => undefined
     const grace = new Promise<void>((resolve) => {
       cancel = this.#clock.after(graceMs, resolve)
     })
-    await Promise.race([Promise.all(this.#running), grace])
+    await Promise.race([this.#drained(), grace])
     cancel()
     this.#abort.abort(new Error('the gateway is stopping'))
+    await this.#drained()
+  }
+
+  async #drained(): Promise<void> {
+    await this.#pumping
     await Promise.all(this.#running)
   }
 

@@ -12,7 +12,7 @@ import {
 } from 'kysely'
 
 /** SQLite's own wait blocks the event loop, so it is short and the rest is waited for here, ms. */
-const BUSY_TIMEOUT = 250
+const BUSY_TIMEOUT = 50
 /** How long another process may hold the write lock before a write fails, ms. */
 const BUSY_LIMIT = 30_000
 

@@ -109,12 +109,6 @@ export async function setMarked(db: Db, id: number, marked: boolean): Promise<vo
     .execute()
 }
 
-/** Messages of a turn. */
-export async function itemsOfTurn(db: Db | Tx['db'], turn: string): Promise<readonly InboxItem[]> {
-  const rows = await db.selectFrom('inbox').selectAll().where('turn_id', '=', turn).orderBy('id').execute()
-  return rows.map(toItem)
-}
-
 function toItem(row: Selectable<Tables['inbox']>): InboxItem {
   return {
     id: row.id,
