@@ -81,11 +81,26 @@ function safeLength(held: string, spellings: readonly string[]): number {
   }
   // A token form has no white space but for PEM blocks and "Bearer x": hold back the last word that may open one.
   const pem = held.lastIndexOf('-----BEGIN')
-  if (pem >= 0 && !held.slice(pem).includes('-----END')) cut = Math.min(cut, pem)
+  if (pem >= 0 && !/-----END [A-Z ]*PRIVATE KEY-----/.test(held.slice(pem))) cut = Math.min(cut, pem)
   const word = /(?:Bearer\s+)?\S*$/.exec(held.slice(-LONGEST_TAIL))?.[0] ?? ''
   if (mayOpenSecret(word)) cut = Math.min(cut, held.length - word.length)
   if (held.length - cut > LONGEST_TAIL) return held.length
-  return cut
+  return beforeSecret(held, cut, spellings)
+}
+
+/** A cut inside a whole secret moves to its beginning. */
+function beforeSecret(held: string, cut: number, spellings: readonly string[]): number {
+  let at = cut
+  for (const s of spellings) {
+    const start = held.lastIndexOf(s, at - 1)
+    if (start >= 0 && start + s.length > at) at = start
+  }
+  for (const form of FORMS) {
+    for (const match of held.matchAll(form)) {
+      if (match.index < at && match.index + match[0].length > at) at = match.index
+    }
+  }
+  return at
 }
 
 const OPENERS = [

@@ -11,8 +11,6 @@ export interface ProcessRequest {
   readonly signal: AbortSignal
   /** Run as this user and group; only where we are root. */
   readonly as?: { readonly uid: number; readonly gid: number }
-  /** Written to standard input, which is then closed; without it standard input is empty. */
-  readonly input?: string
   /** Called with decoded text as it comes; must not throw. */
   readonly onOutput?: (stream: 'stdout' | 'stderr', text: string) => void
 }
@@ -40,11 +38,10 @@ export function runProcess(request: ProcessRequest, clock: Clock): Promise<Proce
       cwd,
       env: { ...env },
       detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
+      // Not a pipe of Node's, which is a socket: bash takes that for a remote shell and reads .bashrc.
+      stdio: ['ignore', 'pipe', 'pipe'],
       ...(as ? { uid: as.uid, gid: as.gid } : {}),
     })
-    child.stdin.on('error', () => undefined)
-    child.stdin.end(request.input ?? '')
     let ended: ProcessResult['ended'] = 'exit'
     const end = (why: 'timeout' | 'aborted'): void => {
       if (ended !== 'exit') return
