@@ -1,0 +1,67 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { textOf } from '../../src/model/message.ts'
+import { ArgumentChecker } from '../../src/tool/arguments.ts'
+import type { CatalogTool, FileLedger, PlanScope, ReadyPlan, ToolResult } from '../../src/tool/catalog-tool.ts'
+import { limitedContent } from '../../src/tool/limit-result.ts'
+import { systemClock } from '../../src/util/time.ts'
+import { createTools } from '../../tools/index.ts'
+import type { ToolSettings } from '../../tools/support/settings.ts'
+import { prepareWorkspace } from '../../tools/support/workspace.ts'
+
+/** The real tools on a fresh folder, called as the pipeline calls them but without a policy. */
+export function toolBench(settings: Partial<ToolSettings> = {}, vision = true) {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'tools-')))
+  chmodSync(base, 0o755)
+  const home = join(base, 'workspace')
+  mkdirSync(home)
+  const { root, runAs } = prepareWorkspace({ root: home, per_workstream: false })
+  const known = new Map<string, string>()
+  const files: FileLedger = {
+    hashOf: (path) => known.get(path),
+    markRead: (path, hash) => void known.set(path, hash),
+    unmark: (path) => void known.delete(path),
+  }
+  const scope: PlanScope = { workstream: 'w', root, files, vision, mayRead: () => true }
+  const all = createTools({
+    clock: systemClock,
+    timeoutMs: 20_000,
+    runAs,
+    ownPaths: [],
+    env: process.env,
+    passEnv: [],
+    ...settings,
+  })
+  const checker = new ArgumentChecker()
+  const toolOf = (name: string): CatalogTool => {
+    const tool = all.find((t) => t.spec.name === name)
+    if (!tool) throw new Error(`no tool ${name}`)
+    return tool
+  }
+  const plan = async (name: string, args: Record<string, unknown>, s: PlanScope = scope) => {
+    const checked = checker.check(toolOf(name).spec, args)
+    if (!checked.ok) return { kind: 'invalid' as const, header: name, error: checked.error }
+    return toolOf(name).plan(checked.args, s)
+  }
+  const ready = async (name: string, args: Record<string, unknown>): Promise<ReadyPlan> => {
+    const made = await plan(name, args)
+    if (made.kind !== 'ready') throw new Error(made.error)
+    return made
+  }
+  const result = async (
+    name: string,
+    args: Record<string, unknown>,
+    signal = new AbortController().signal,
+  ): Promise<ToolResult> => {
+    const pieces: string[] = []
+    return (await ready(name, args)).run({ signal, onOutput: (t) => pieces.push(t), resultLimit: 262_144 })
+  }
+  /** The text the model gets, or the error of the plan. */
+  const call = async (name: string, args: Record<string, unknown>): Promise<string> => {
+    const made = await plan(name, args)
+    if (made.kind === 'invalid') return made.error
+    return textOf(limitedContent(await result(name, args), 262_144))
+  }
+  return { root, base, files, scope, runAs, plan, ready, result, call }
+}
