@@ -60,13 +60,12 @@ function saidBy({ error }: APIError): string {
   return typeof words === 'string' && words.trim() ? ` ("${oneLine(words, WORDS_MAX)}")` : ''
 }
 
-/** From the header, or from the body where there is none; ms. */
-function retryAfterOf({ headers, error }: APIError): number | undefined {
+/** ms. */
+function retryAfterOf({ headers }: APIError): number | undefined {
   const ms = Number(headers?.get('retry-after-ms') ?? Number.NaN)
   if (Number.isFinite(ms) && ms >= 0) return ms
   const header = headers?.get('retry-after')
-  const body = (error as { retry_after?: unknown } | undefined)?.retry_after
-  const seconds = Number(header ?? body ?? Number.NaN)
+  const seconds = Number(header ?? Number.NaN)
   if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1000
   const date = header ? Date.parse(header) - Date.now() : Number.NaN
   return Number.isFinite(date) ? Math.max(0, date) : undefined

@@ -23,6 +23,7 @@ export function createOpenAiChatProvider(settings: ModelSettings): ModelProvider
     organization: null,
     project: null,
     logLevel: 'off',
+    fetch: fetchWithRetryAfter,
   })
   return {
     capabilities: { vision: settings.vision },
@@ -37,6 +38,19 @@ export function createOpenAiChatProvider(settings: ModelSettings): ModelProvider
       }
     },
   }
+}
+
+/** Some servers say in the body alone how long to wait, where the client does not look. */
+async function fetchWithRetryAfter(...request: Parameters<typeof fetch>): Promise<Response> {
+  const response = await fetch(...request)
+  if (response.status !== 429 || response.headers.has('retry-after')) return response
+  const body = await response.text()
+  const headers = new Headers(response.headers)
+  const seconds = /"retry_after"\s*:\s*"?(\d+(?:\.\d+)?)/.exec(body)?.[1]
+  if (seconds !== undefined) headers.set('retry-after', seconds)
+  headers.delete('content-encoding')
+  headers.delete('content-length')
+  return new Response(body, { status: response.status, headers })
 }
 
 /** The end is certain only when a finish reason was seen: a stream that is cut ends quietly. */

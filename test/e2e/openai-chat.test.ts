@@ -1,0 +1,363 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { CompletionFailed, complete } from '../../src/model/complete.ts'
+import type { Message } from '../../src/model/message.ts'
+import { ModelError, type ModelEvent, type ModelSettings } from '../../src/model/model-provider.ts'
+import { createOpenAiChatProvider } from '../../src/model/openai-chat/provider.ts'
+import { createRedactor } from '../../src/util/redact.ts'
+import { type Answer, ModelSim, text } from '../simulators/model/index.ts'
+import { until } from '../support/engine.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+
+let sim: ModelSim
+beforeAll(async () => {
+  sim = await ModelSim.start()
+})
+afterAll(() => sim.stop())
+beforeEach(() => {
+  sim.violations.length = 0
+  sim.requests.length = 0
+})
+
+const TOOL = {
+  name: 'bash',
+  description: 'run',
+  parameters: { type: 'object', properties: { command: { type: 'string' } }, required: ['command'] },
+}
+
+function provider(more: Partial<ModelSettings> = {}) {
+  return createOpenAiChatProvider({
+    model: 'sim-model',
+    baseUrl: sim.baseUrl,
+    apiKey: sim.key,
+    contextWindow: 32_000,
+    maxTokens: 0,
+    reasoningEffort: '',
+    vision: true,
+    ...more,
+  })
+}
+
+const ask = (content: string): Message => ({ role: 'user', content: [{ type: 'text', text: content }] })
+
+async function events(
+  answer: Answer | string,
+  messages: Message[] = [ask('hi')],
+  more: Partial<ModelSettings> = {},
+): Promise<ModelEvent[]> {
+  sim.script([answer])
+  const seen: ModelEvent[] = []
+  const request = { messages, tools: [TOOL], workstream: 'w' }
+  for await (const event of provider(more).stream(request, new AbortController().signal)) seen.push(event)
+  return seen
+}
+
+const textOf = (seen: ModelEvent[]): string => seen.map((e) => (e.type === 'text' ? e.text : '')).join('')
+const callsOf = (seen: ModelEvent[]) =>
+  seen.flatMap((e) => (e.type === 'tool-call' ? [[e.call.name, e.call.arguments]] : []))
+
+describe('a stream', () => {
+  it('gives text, then one finish with usage, also where chunks have no choices', async () => {
+    const seen = await events({
+      ...text('Hello there'),
+      chunk: 3,
+      emptyFirst: true,
+      usage: { prompt: 11, completion: 3, cached: 4 },
+    })
+    expect(textOf(seen)).toBe('Hello there')
+    expect(seen.at(-1)).toEqual({ type: 'finish', reason: 'stop', usage: { input: 11, cached: 4, output: 3 } })
+    expect(seen.filter((e) => e.type === 'finish')).toHaveLength(1)
+  })
+
+  it('loses nothing that comes with the finish, and no byte of split characters', async () => {
+    expect(textOf(await events({ ...text('the end.'), textInFinish: true }))).toBe('the end.')
+    const wide = '東京 🗼 ünïcödé'
+    const seen = await events({ text: wide, bytewise: true, calls: [{ name: 'bash', arguments: { command: wide } }] })
+    expect(textOf(seen)).toBe(wide)
+    expect(callsOf(seen)).toEqual([['bash', JSON.stringify({ command: wide })]])
+  })
+
+  it('keeps reasoning apart', async () => {
+    const seen = await events({ ...text('42'), reasoning: 'let me think' })
+    expect(textOf(seen)).toBe('42')
+    expect(seen.some((e) => e.type === 'reasoning')).toBe(true)
+  })
+
+  const two = [
+    ['bash', '{"command":"one"}'],
+    ['bash', '{"command":"two"}'],
+  ]
+  it.each<[string, Partial<NonNullable<Answer['calls']>[number]>[]]>([
+    [
+      'one index for two ids',
+      [
+        { id: 'a', index: 0 },
+        { id: 'b', index: 0 },
+      ],
+    ],
+    [
+      'no index at all',
+      [
+        { id: 'a', index: null },
+        { id: 'b', index: null },
+      ],
+    ],
+    ['fragments of few characters', [{ fragment: 3 }, { fragment: 2 }]],
+    [
+      'ids repeated',
+      [
+        { laterId: 'same', fragment: 4 },
+        { laterId: 'same', fragment: 4 },
+      ],
+    ],
+    [
+      'later ids empty',
+      [
+        { laterId: 'empty', fragment: 4 },
+        { laterId: 'empty', fragment: 4 },
+      ],
+    ],
+    [
+      'names repeated',
+      [
+        { repeatName: true, fragment: 4 },
+        { repeatName: true, fragment: 4 },
+      ],
+    ],
+    ['empty ids', [{ id: '' }, { id: '' }]],
+  ])('puts calls together with %s', async (_name, odd) => {
+    const calls = odd.map((o, i) => ({ name: 'bash', arguments: { command: ['one', 'two'][i] }, ...o }))
+    const seen = await events({ calls })
+    expect(callsOf(seen)).toEqual(two)
+    const ids = seen.flatMap((e) => (e.type === 'tool-call' ? [e.call.id] : []))
+    expect(new Set(ids).size).toBe(2)
+    expect(seen.at(-1)).toMatchObject({ type: 'finish', reason: 'tool-calls' })
+  })
+
+  it.each<[string, Answer]>([
+    ['destroyed', { ...text('half of it'), cut: { after: 3, how: 'destroy' } }],
+    ['ended', { ...text('half of it'), cut: { after: 3, how: 'end' } }],
+    ['done without a finish', { ...text('half of it'), cut: { after: 3, how: 'done' } }],
+  ])('that is %s never counts as finished', async (_name, answer) => {
+    await expect(events({ ...answer, chunk: 2 })).rejects.toMatchObject({ code: 'cut', retryable: true })
+  })
+
+  it('cut inside a call gives no call', async () => {
+    const cut = events({
+      calls: [{ name: 'bash', arguments: { command: 'rm -rf x' }, fragment: 2 }],
+      cut: { after: 4, how: 'end' },
+    })
+    await expect(cut).rejects.toMatchObject({ code: 'cut' })
+  })
+
+  it('tells length and content filter', async () => {
+    expect((await events({ ...text('a'), finish: 'length' })).at(-1)).toMatchObject({ reason: 'length' })
+    expect((await events({ ...text('a'), finish: 'content_filter' })).at(-1)).toMatchObject({
+      reason: 'content-filter',
+    })
+  })
+})
+
+describe('the history it sends', () => {
+  it('is valid whatever a model had written, images and broken arguments included', async () => {
+    const image = { type: 'image', mime: 'image/png', base64: 'AAAA' } as const
+    await events('ok', [
+      { role: 'system', text: 's' },
+      { role: 'user', content: [{ type: 'text', text: 'see' }, image] },
+      {
+        role: 'assistant',
+        text: '',
+        calls: [
+          { id: 'a', name: 'ba sh/é', arguments: '{"command": "cut' },
+          { id: 'b', name: 'bash', arguments: '' },
+        ],
+      },
+      { role: 'tool', callId: 'a', name: 'bash', content: [image] },
+      { role: 'tool', callId: 'b', name: 'bash', content: [] },
+      { role: 'user', content: [] },
+      { role: 'assistant', text: '', calls: [] },
+      ask('now'),
+    ])
+    expect(sim.violations).toEqual([])
+    const [sent] = sim.completions
+    expect(JSON.stringify(sent?.body)).toContain('malformed_arguments')
+  })
+
+  it('asks OpenAI’s newer models for no reasoning beside tools', async () => {
+    const request = { messages: [ask('x')], tools: [TOOL], workstream: 'w' }
+    const { toRequest } = await import('../../src/model/openai-chat/request.ts')
+    const settings = {
+      model: 'gpt-5.4',
+      baseUrl: '',
+      apiKey: 'k',
+      contextWindow: 1,
+      maxTokens: 7,
+      reasoningEffort: '',
+      vision: true,
+    }
+    expect(toRequest(request, settings)).toMatchObject({ reasoning_effort: 'none', max_completion_tokens: 7 })
+    expect(toRequest({ ...request, tools: [] }, settings)).not.toHaveProperty('reasoning_effort')
+    expect(toRequest(request, { ...settings, model: 'gpt-4o' })).not.toHaveProperty('reasoning_effort')
+    expect(toRequest(request, { ...settings, baseUrl: 'http://x' })).toMatchObject({ max_tokens: 7 })
+  })
+})
+
+describe('faults', () => {
+  it.each<[string, Answer, string, RegExp]>([
+    [
+      '401',
+      { http: { status: 401, message: 'Incorrect API key provided: sk-very-secret-key' } },
+      'auth',
+      /refused the API key/,
+    ],
+    ['quota', { http: { status: 429, code: 'insufficient_quota' } }, 'quota', /no credit or quota/],
+    ['429', { http: { status: 429, headers: { 'retry-after': '3' } } }, 'rate-limit', /limits how often/],
+    [
+      '404',
+      { http: { status: 404, message: 'no such model' } },
+      'not-found',
+      /does not know this model \("no such model"\)/,
+    ],
+    ['400', { http: { status: 400, message: 'bad thing' } }, 'bad-request', /refused the request \("bad thing"\)/],
+    ['context', { http: { status: 400, code: 'context_length_exceeded' } }, 'context', /no longer fits/],
+    ['image', { http: { status: 400, message: 'could not process image' } }, 'image', /could not read an image/],
+    ['500', { http: { status: 500 } }, 'unavailable', /failing \(HTTP 500\)/],
+    [
+      'in the stream',
+      { ...text('x'), streamError: { after: 2, message: 'overloaded', code: 'server_error' } },
+      'unavailable',
+      /failing/,
+    ],
+    ['html', { html: '<html>proxy</html>' }, 'cut', /broke off/],
+  ])('%s is one plain sentence', async (_name, answer, code, said) => {
+    const error = await events(answer).catch((e: unknown) => e)
+    expect(error).toBeInstanceOf(ModelError)
+    expect(error).toMatchObject({ code, message: expect.stringMatching(said) })
+    expect((error as Error).message).not.toContain('sk-very-secret-key')
+  })
+
+  it('takes Retry-After from the header or the body', async () => {
+    await expect(events({ http: { status: 429, headers: { 'retry-after': '3' } } })).rejects.toMatchObject({
+      retryAfterMs: 3000,
+    })
+    await expect(events({ http: { status: 429, retryAfterInBody: 2 } })).rejects.toMatchObject({ retryAfterMs: 2000 })
+  })
+
+  it('says so where nobody listens', async () => {
+    const nobody = provider({ baseUrl: 'http://127.0.0.1:9/v1' })
+    const request = { messages: [ask('x')], tools: [], workstream: 'w' }
+    const stream = nobody.stream(request, new AbortController().signal)[Symbol.asyncIterator]()
+    await expect(stream.next()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('could not be reached'),
+    })
+  })
+})
+
+describe('complete', () => {
+  function run(clock: ManualClock, signal = new AbortController().signal) {
+    let shown = ''
+    let resets = 0
+    const tools = {
+      clock,
+      redactor: createRedactor(['hunter2-secret']),
+      onText: (t: string) => {
+        shown += t
+      },
+      onReset: () => {
+        shown = ''
+        resets++
+      },
+      random: () => 0.5,
+    }
+    const done = complete(provider(), { messages: [ask('x')], tools: [TOOL], workstream: 'w' }, tools, signal)
+    done.catch(() => undefined)
+    return { done, shown: () => shown, resets: () => resets }
+  }
+
+  it('tries again after a broken stream and replaces what that attempt had shown', async () => {
+    const clock = new ManualClock()
+    sim.script([{ ...text('wrong half'), chunk: 2, cut: { after: 4, how: 'end' } }, 'right'])
+    const r = run(clock)
+    await until(() => clock.pending > 0 && sim.completions.length === 1 && r.resets() === 1)
+    await clock.advance(1000)
+    expect((await r.done).text).toBe('right')
+    expect(r.shown()).toBe('right')
+  })
+
+  it('waits 1, 2 and 4 s, keeps what was shown last, and then gives up', async () => {
+    const clock = new ManualClock()
+    sim.script({ ...text('again half'), chunk: 2, cut: { after: 4, how: 'end' } })
+    const r = run(clock)
+    for (const [i, wait] of [1000, 2000, 4000].entries()) {
+      await until(() => sim.completions.length === i + 1 && r.resets() === i + 1)
+      await clock.advance(wait - 1)
+      expect(sim.completions).toHaveLength(i + 1)
+      await clock.advance(1)
+    }
+    const error = await r.done.catch((e: unknown) => e)
+    expect(error).toBeInstanceOf(CompletionFailed)
+    expect((error as CompletionFailed).shown).toBe(r.shown())
+    expect(r.shown()).not.toBe('')
+    expect(sim.completions).toHaveLength(4)
+  })
+
+  it('keeps a Retry-After up to a minute, and takes a longer one for a failure', async () => {
+    const clock = new ManualClock()
+    sim.script([{ http: { status: 429, headers: { 'retry-after': '30' } } }, 'later'])
+    const r = run(clock)
+    await until(() => sim.completions.length === 1 && clock.pending > 0)
+    await clock.advance(29_000)
+    expect(sim.completions).toHaveLength(1)
+    await clock.advance(1100)
+    expect((await r.done).text).toBe('later')
+    sim.script([{ http: { status: 429, headers: { 'retry-after': '120' } } }])
+    await expect(run(clock).done).rejects.toMatchObject({ error: { code: 'rate-limit' } })
+  })
+
+  it('does not try again what another try cannot mend', async () => {
+    sim.script([{ http: { status: 401 } }])
+    await expect(run(new ManualClock()).done).rejects.toMatchObject({ error: { code: 'auth' } })
+    expect(sim.completions).toHaveLength(1)
+  })
+
+  it('counts two minutes of silence as a stall', async () => {
+    const clock = new ManualClock()
+    const gate = sim.gate()
+    sim.script([{ ...text('begun and silent'), chunk: 2, holds: [{ at: 3, gate }] }, 'second'])
+    const r = run(clock)
+    await until(() => r.shown() !== '')
+    await clock.advance(119_000)
+    expect(r.resets()).toBe(0)
+    await clock.advance(1001)
+    await until(() => r.resets() === 1)
+    await clock.advance(1000)
+    expect((await r.done).text).toBe('second')
+    gate.release()
+  })
+
+  it('ends at once with the signal', async () => {
+    const clock = new ManualClock()
+    const gate = sim.gate()
+    sim.script([{ ...text('begun'), holds: [{ at: 'headers', gate }] }])
+    const stop = new AbortController()
+    const r = run(clock, stop.signal)
+    await until(() => sim.completions.length === 1)
+    stop.abort(new Error('stopped'))
+    await expect(r.done).rejects.toThrow('stopped')
+    gate.release()
+  })
+
+  it('takes secrets out of text and calls', async () => {
+    sim.script([
+      {
+        ...text('it is hunter2-secret ok'),
+        chunk: 3,
+        calls: [{ name: 'bash', arguments: { command: 'echo hunter2-secret' } }],
+      },
+    ])
+    const r = run(new ManualClock())
+    const done = await r.done
+    expect(r.shown()).toBe('it is [redacted] ok')
+    expect(done.calls[0]?.arguments).toBe('{"command":"echo [redacted]"}')
+  })
+})
