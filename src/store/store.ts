@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { Kysely, type Transaction } from 'kysely'
@@ -38,6 +38,8 @@ export async function openStore(file: string): Promise<Store> {
     if (file !== ':memory:') {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       if (existsSync(file)) refuseUnknown(file)
+      // Conversations are nobody else's to read; SQLite gives its side files the same mode.
+      else writeFileSync(file, '', { mode: 0o600 })
     }
     const handle = openSqlite(file)
     const db = new Kysely<Tables>({ dialect: sqliteDialect(handle) })
