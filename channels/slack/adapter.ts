@@ -1,0 +1,353 @@
+import { App } from '@slack/bolt'
+import type { AdapterTools } from '../../src/channel/adapter-tools.ts'
+import type { CardView } from '../../src/channel/card.ts'
+import type {
+  Address,
+  ChannelAdapter,
+  ChannelState,
+  InboundHandler,
+  MessageRef,
+  Outgoing,
+} from '../../src/channel/channel-adapter.ts'
+import { PostRefused } from '../../src/channel/post-once.ts'
+import type { Config } from '../../src/config/config.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import { sleep } from '../../src/util/time.ts'
+import { isDirect, placeOf } from './address.ts'
+import { clientOptions, SlackApi, sdkLogger } from './api.ts'
+import { SlackCanvas } from './canvas.ts'
+import { cardBody, filesBefore } from './cards.ts'
+import { codeOf, isTokenCode, SlackUnclear } from './errors.ts'
+import { Files } from './files.ts'
+import { HttpReceiver } from './http-receiver.ts'
+import { type InboundContext, peopleIn, toInbound } from './inbound.ts'
+import { Interactions } from './interactions.ts'
+import { type Json, textIn } from './json.ts'
+import { markdownBody, plainBody, textParts } from './outbound.ts'
+import { Pacer } from './pacer.ts'
+import { People } from './people.ts'
+import { metadataOf, Poster } from './poster.ts'
+import { ReadBack } from './read-back.ts'
+import { SocketReceiver } from './socket-receiver.ts'
+import type { Feature } from './status.ts'
+
+export interface SlackAdapterOptions {
+  readonly config: Config['channels']['slack']
+  readonly tokens: { readonly bot: string; readonly app?: string; readonly signingSecret?: string }
+  readonly publicUrl: string
+  readonly tools: AdapterTools
+}
+
+/** Waits before the bot token is tried again, ms; the last one repeats. */
+const AUTH_BACKOFF = [1000, 2000, 5000, 15_000, 30_000]
+/** A refused token is tried now and then, ms: it may have been installed anew. */
+const REFUSED_AGAIN = 300_000
+/** Conversations whose last speaker is remembered. */
+const RECIPIENTS = 5000
+
+/** `onRequest` takes what Slack POSTs to /slack/events in http mode; in socket mode it answers 404. */
+export function createSlackAdapter(options: SlackAdapterOptions): {
+  adapter: ChannelAdapter
+  onRequest: (request: Request) => Promise<Response>
+} {
+  const adapter = new SlackAdapter(options)
+  return { adapter, onRequest: adapter.onRequest }
+}
+
+class SlackAdapter implements ChannelAdapter {
+  readonly type = 'slack' as const
+  readonly #o: SlackAdapterOptions
+  readonly #life = new AbortController()
+  readonly #pacer: Pacer
+  readonly #api: SlackApi
+  readonly #poster: Poster
+  readonly #files: Files
+  readonly #people: People
+  readonly #readBack: ReadBack
+  readonly #receiver: SocketReceiver | HttpReceiver
+  readonly #streaming: Feature = { on: true }
+  readonly #statusLine: Feature = { on: true }
+  readonly #recipients = new Map<string, string>()
+  #inbound: InboundHandler | undefined
+  #who: { team: string; botUser: string; botId: string; url: string } | undefined
+  #refused: string | undefined
+  #tried = false
+
+  constructor(options: SlackAdapterOptions) {
+    const { config, tokens, tools } = options
+    const { clock, log } = tools
+    this.#o = options
+    this.#pacer = new Pacer(clock)
+    const shared = { apiUrl: config.api_url, pacer: this.#pacer, clock, log, life: this.#life.signal }
+    this.#api = new SlackApi({ ...shared, token: tokens.bot })
+    this.#api.onToken = (code) => this.#onToken(code)
+    this.#poster = new Poster(this.#api, clock)
+    const { signal: life } = this.#life
+    this.#files = new Files({
+      api: this.#api,
+      poster: this.#poster,
+      clock,
+      life,
+      botToken: tokens.bot,
+      apiUrl: config.api_url,
+    })
+    this.#people = new People(this.#api, clock)
+    const context = (): InboundContext => this.#context()
+    this.#readBack = new ReadBack({ api: this.#api, poster: this.#poster, people: this.#people, context })
+    const onUp = (): void => void this.#readMissed()
+    const appApi = new SlackApi({ ...shared, token: tokens.app ?? '' })
+    const open = async (): Promise<string> => {
+      const url = textIn(await appApi.call('apps.connections.open', {}), 'url')
+      if (!url) throw new SlackUnclear('Slack gave no address to connect to')
+      return url
+    }
+    this.#receiver =
+      config.mode === 'socket'
+        ? new SocketReceiver({ open, clock, log, onUp })
+        : new HttpReceiver({ signingSecret: tokens.signingSecret ?? '', clock, log })
+    this.#makeApp()
+  }
+
+  readonly onRequest = async (request: Request): Promise<Response> =>
+    this.#receiver instanceof HttpReceiver ? this.#receiver.handle(request) : new Response('', { status: 404 })
+
+  /** Listeners finish before our receiver acknowledges an event, so that what is acknowledged is stored. */
+  #makeApp(): void {
+    const { config, tokens, tools } = this.#o
+    const app = new App({
+      receiver: this.#receiver,
+      authorize: async () => ({
+        botToken: tokens.bot,
+        botId: this.#who?.botId ?? '',
+        botUserId: this.#who?.botUser ?? '',
+        ...(this.#who ? { teamId: this.#who.team } : {}),
+      }),
+      ignoreSelf: false,
+      convoStore: false,
+      logger: sdkLogger(tools.log),
+      clientOptions: clientOptions(config.api_url, tools.log),
+    })
+    app.error(async (error) => {
+      throw error
+    })
+    const onMessage = async ({ body, event }: { body: unknown; event: unknown }): Promise<void> =>
+      this.#event(body as Json, event as Json)
+    app.event('message', onMessage)
+    app.event('app_mention', onMessage)
+    app.event('tokens_revoked', async () => this.#onToken('token_revoked'))
+    app.event('app_uninstalled', async () => this.#onToken('account_inactive'))
+    new Interactions({
+      api: this.#api,
+      poster: this.#poster,
+      log: tools.log,
+      command: config.slash_command,
+      channels: config.channels,
+      apiUrl: config.api_url,
+      inbound: () => this.#inbound,
+    }).register(app)
+  }
+
+  async start(inbound: InboundHandler): Promise<void> {
+    this.#inbound = inbound
+    await new Promise<void>((resolve) => void this.#connect(resolve))
+  }
+
+  async #connect(first: () => void): Promise<void> {
+    const { clock, log } = this.#o.tools
+    try {
+      for (let tries = 0; !this.#who; tries++) {
+        try {
+          await this.#authTest()
+        } catch (error) {
+          this.#tried = true
+          first()
+          log.warn({ reason: messageOf(error) }, 'Slack does not know us yet')
+          const wait = isTokenCode(codeOf(error)) ? REFUSED_AGAIN : AUTH_BACKOFF[Math.min(tries, 4)]
+          await sleep(clock, wait ?? 30_000, this.#life.signal)
+        }
+      }
+      await this.#receiver.start()
+      if (this.#receiver instanceof HttpReceiver) void this.#readMissed()
+    } catch (error) {
+      if (!this.#life.signal.aborted) log.error({ err: error }, 'Slack could not be started')
+    } finally {
+      this.#tried = true
+      first()
+    }
+  }
+
+  async #authTest(): Promise<void> {
+    const answer = await this.#api.call('auth.test', {})
+    const at = (key: string): string => textIn(answer, key) ?? ''
+    this.#who = { team: at('team_id'), botUser: at('user_id'), botId: at('bot_id'), url: at('url') }
+    this.#poster.botId = this.#who.botId
+  }
+
+  async stop(): Promise<void> {
+    await this.#receiver.stop()
+    this.#inbound = undefined
+    this.#life.abort(new Error('the gateway is stopping'))
+  }
+
+  state(): { readonly state: ChannelState; readonly reason?: string } {
+    if (this.#refused) return { state: 'failed', reason: `Slack refused the bot token (${this.#refused})` }
+    if (!this.#tried) return { state: 'starting' }
+    if (!this.#who) return { state: 'degraded', reason: 'Slack cannot be reached' }
+    return this.#receiver instanceof SocketReceiver ? this.#receiver.state() : { state: 'ready' }
+  }
+
+  #onToken(code: string | undefined): void {
+    if (code && this.#refused !== code) this.#o.tools.log.error({ code }, 'Slack refuses the bot token')
+    this.#refused = code
+  }
+
+  #context(team = this.#who?.team ?? ''): InboundContext {
+    const { channels, bots } = this.#o.config
+    const { botUser = '', botId = '' } = this.#who ?? {}
+    return { team, botUser, botId, channels, bots, name: this.#people.name }
+  }
+
+  /** Rejects where the handler does: then the event is not acknowledged. */
+  async #event(body: Json, event: Json): Promise<void> {
+    const inbound = this.#inbound
+    if (!inbound) throw new Error('the gateway is stopping')
+    const context = this.#context(teamOf(body) ?? this.#who?.team)
+    if (!toInbound(event, context)) return
+    await this.#people.learn(peopleIn(event))
+    const found = toInbound(event, context)
+    if (found?.kind === 'deleted') {
+      if (!this.#poster.removedByUs(found.ref)) await inbound.deleted(found.ref)
+    } else if (found) {
+      this.#noteRecipient(found.message.place.to, found.message.author)
+      await inbound.message(found.message)
+    }
+  }
+
+  #noteRecipient(to: Address, author: { id: string; bot: boolean }): void {
+    if (author.bot) return
+    const oldest = this.#recipients.keys().next().value
+    if (this.#recipients.size >= RECIPIENTS && oldest !== undefined) this.#recipients.delete(oldest)
+    this.#recipients.set(to.id, author.id)
+  }
+
+  /** Events have no order and may be late: what was written while no connection was up is asked for. */
+  async #readMissed(): Promise<void> {
+    const { log } = this.#o.tools
+    const places = await this.#inbound?.missed('slack').catch((error: unknown) => {
+      log.warn({ reason: messageOf(error) }, 'what was missed is not known')
+      return []
+    })
+    for (const { to, after } of places ?? []) {
+      try {
+        for (const message of await this.#readBack.missed(to, after)) {
+          this.#noteRecipient(message.place.to, message.author)
+          await this.#inbound?.message(message)
+        }
+      } catch (error) {
+        if (this.#life.signal.aborted) return
+        log.warn({ reason: messageOf(error), to: to.id }, 'what was missed could not be read back')
+      }
+    }
+  }
+
+  async open(from: { room: string; message: string }): Promise<{ to: Address }> {
+    const { room, message } = from
+    return {
+      to: isDirect(room)
+        ? { channel: 'slack', id: room, thread: message }
+        : { channel: 'slack', id: `${room}:${message}` },
+    }
+  }
+
+  canvas(to: Address, turn: string, posts: Parameters<ChannelAdapter['canvas']>[2]): SlackCanvas {
+    const { clock, log, lanes } = this.#o.tools
+    return new SlackCanvas(
+      {
+        api: this.#api,
+        poster: this.#poster,
+        adapter: this,
+        pacer: this.#pacer,
+        clock,
+        log,
+        lanes,
+        life: this.#life.signal,
+        streaming: this.#streaming,
+        feature: this.#statusLine,
+        team: () => this.#who?.team ?? '',
+        recipient: ({ id }) => this.#recipients.get(id),
+      },
+      to,
+      turn,
+      posts,
+    )
+  }
+
+  async send(to: Address, outgoing: Outgoing, key: string, note: (mark: string) => Promise<void>): Promise<MessageRef> {
+    if (outgoing.kind === 'file') return this.#files.send(to, outgoing, note)
+    if (outgoing.kind === 'card')
+      return this.#poster.post(to, { body: cardBody(outgoing.card), metadata: metadataOf(key) })
+    const parts = textParts(outgoing.text).map((text) => ({ body: markdownBody(text), plain: plainBody(text) }))
+    if (parts.length === 0) throw new PostRefused('There is nothing to post.')
+    if (outgoing.onlyTo === undefined) return this.#poster.postAll(to, key, parts)
+    let last: MessageRef | undefined
+    for (const { body } of parts) last = await this.#poster.whisper(to, outgoing.onlyTo, body)
+    if (!last) throw new PostRefused('There is nothing to post.')
+    return last
+  }
+
+  find(to: Address, post: Parameters<ChannelAdapter['find']>[1]): Promise<MessageRef | undefined> {
+    return post.kind === 'file' ? this.#files.find(to, post) : this.#poster.find(to, post)
+  }
+
+  async edit(ref: MessageRef, outgoing: Outgoing): Promise<void> {
+    if (outgoing.kind === 'file') return
+    const text = outgoing.kind === 'text' ? textParts(outgoing.text)[0] : undefined
+    if (outgoing.kind === 'text' && text === undefined) throw new PostRefused('There is nothing to post.')
+    const body = outgoing.kind === 'card' ? cardBody(outgoing.card) : markdownBody(text ?? '')
+    await this.#poster.update(ref, body, { tries: 4 })
+  }
+
+  remove(ref: MessageRef): Promise<void> {
+    return this.#poster.remove(ref)
+  }
+
+  filesBefore(card: CardView): readonly number[] {
+    return filesBefore(card)
+  }
+
+  async mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void> {
+    const method = sign === 'received' ? 'reactions.add' : 'reactions.remove'
+    const args = { channel: ref.room, timestamp: ref.id, name: 'eyes' }
+    await this.#api.call(method, args, { urgency: 'sign' }).catch((error: unknown) => {
+      const code = codeOf(error)
+      if (code !== 'already_reacted' && code !== 'no_reaction')
+        this.#o.tools.log.debug({ reason: messageOf(error) }, 'a reaction could not be set')
+    })
+  }
+
+  history(to: Address, range: { limit: number; before?: string }) {
+    return this.#readBack.history(to, range)
+  }
+
+  download(...args: Parameters<ChannelAdapter['download']>): Promise<Uint8Array> {
+    return this.#files.download(...args)
+  }
+
+  async close(): Promise<void> {}
+
+  link(to: Address, ref?: MessageRef): string {
+    const { room, thread } = placeOf(to)
+    const ts = ref?.id ?? thread
+    const base = this.#who?.url
+    if (!base) return `slack://channel?team=${this.#who?.team ?? ''}&id=${room}`
+    const message = ts && /^\d+\.\d+$/.test(ts) ? `/p${ts.replace('.', '')}` : ''
+    const inThread = message && thread && thread !== ts ? `?thread_ts=${thread}&cid=${ref?.room ?? room}` : ''
+    return `${base.replace(/\/$/, '')}/archives/${ref?.room ?? room}${message}${inThread}`
+  }
+}
+
+/** The workspace the app is installed in; in shared channels the envelope may name another. */
+function teamOf(body: Json): string | undefined {
+  const [first] = Array.isArray(body.authorizations) ? body.authorizations : []
+  return textIn(first, 'team_id') ?? textIn(body, 'team_id')
+}

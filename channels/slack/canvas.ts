@@ -1,0 +1,239 @@
+import type { Address, PostLog, TurnCanvas } from '../../src/channel/channel-adapter.ts'
+import type { PostLanes } from '../../src/channel/post-once.ts'
+import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import type { Log } from '../../src/util/log.ts'
+import type { Clock } from '../../src/util/time.ts'
+import { SlackUnclear } from './errors.ts'
+import { LIMITS } from './limits.ts'
+import type { Pacer } from './pacer.ts'
+import { PartWriter, type WriterParts } from './part-writer.ts'
+import { type Part, planSection, type SectionState } from './parts.ts'
+import { StatusLine, type StatusParts } from './status.ts'
+
+export interface CanvasParts extends WriterParts, StatusParts {
+  readonly clock: Clock
+  readonly log: Log
+  readonly lanes: PostLanes
+  readonly pacer: Pacer
+  readonly life: AbortSignal
+}
+
+/** Waits after a round that failed, ms; the last one repeats. */
+const BACKOFF = [1000, 2000, 5000, 10_000, 30_000]
+/** A canvas that nobody waits for gives up after so many failures in a row. */
+const ALONE_TRIES = 8
+
+/** Paints one turn: draws are coalesced into rounds, one at a time; each round brings every part to its content. */
+export class SlackCanvas implements TurnCanvas {
+  readonly #p: CanvasParts
+  readonly #to: Address
+  readonly #turn: string
+  readonly #posts: PostLog
+  readonly #status: StatusLine
+  readonly #writer: PartWriter
+  readonly #sections: SectionState[] = []
+  #view: TurnView | undefined
+  #dirty = false
+  #running = false
+  #resumed = false
+  #settlers: (() => void)[] = []
+  #wake: () => void = () => {}
+  #alarm: () => void = () => {}
+
+  constructor(parts: CanvasParts, to: Address, turn: string, posts: PostLog) {
+    this.#p = parts
+    this.#to = to
+    this.#turn = turn
+    this.#posts = posts
+    this.#status = new StatusLine(parts, to)
+    this.#writer = new PartWriter(parts, to, posts, () => this.#status.posted())
+    parts.life.addEventListener('abort', () => this.#end(), { once: true })
+  }
+
+  draw(view: TurnView): void {
+    this.#view = view
+    this.#dirty = true
+    this.#status.show(view)
+    if (this.#isFinal()) this.#wake()
+    this.#kick()
+  }
+
+  settle(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason)
+      const done = (): void => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      const onAbort = (): void => {
+        this.#settlers = this.#settlers.filter((other) => other !== done)
+        reject(signal.reason)
+      }
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#settlers.push(done)
+      this.#dirty = true
+      this.#wake()
+      this.#kick()
+    })
+  }
+
+  #isFinal(): boolean {
+    return this.#settlers.length > 0 || (this.#view !== undefined && !isWorking(this.#view.phase))
+  }
+
+  #kick(): void {
+    if (this.#running || this.#p.life.aborted) return
+    this.#running = true
+    // A microtask later, so that draws of one moment make one round and `draw` does no work.
+    void Promise.resolve().then(() => this.#loop())
+  }
+
+  async #loop(): Promise<void> {
+    try {
+      for (let fails = 0; this.#dirty && !this.#p.life.aborted; ) {
+        const wait = this.#isFinal() ? 0 : this.#p.pacer.untilEdit(this.#to.id)
+        if (wait > 0) await this.#pause(wait)
+        const ok = await this.#tryRound(fails)
+        fails = ok ? 0 : fails + 1
+        if (fails >= ALONE_TRIES && this.#settlers.length === 0) this.#dirty = false
+      }
+    } finally {
+      this.#running = false
+    }
+  }
+
+  async #tryRound(fails: number): Promise<boolean> {
+    const final = this.#isFinal()
+    this.#dirty = false
+    try {
+      const whole = await this.#round(final)
+      if (!whole) {
+        this.#dirty = true
+        if (!final) await this.#pause(LIMITS.editEveryMs)
+      } else if (final && !this.#dirty) await this.#settled()
+      return true
+    } catch (error) {
+      if (this.#p.life.aborted) return true
+      this.#dirty = true
+      const asked = error instanceof SlackUnclear ? error.retryAfterMs : undefined
+      this.#p.log.warn({ reason: messageOf(error), turn: this.#view?.turn }, 'an answer could not be shown yet')
+      await this.#pause(asked ?? BACKOFF[Math.min(fails, BACKOFF.length - 1)] ?? 30_000, !final)
+      return false
+    }
+  }
+
+  async #settled(): Promise<void> {
+    this.#alarm()
+    await this.#status.clear()
+    if (this.#dirty) return
+    const settlers = this.#settlers
+    this.#settlers = []
+    for (const done of settlers) done()
+  }
+
+  /** True where all stands as the view wants it; false where something waits for its turn. */
+  async #round(final: boolean): Promise<boolean> {
+    const view = this.#view
+    if (!view) return true
+    await this.#resume(view)
+    let whole = true
+    for (const [s, section] of view.sections.entries()) {
+      const state = this.#section(s)
+      const last = s === view.sections.length - 1
+      const plan = planSection(section, state, last && !final)
+      if ((final || !last) && state.settled === plan.markdown) continue
+      for (const [i, target] of plan.targets.entries()) {
+        const part = this.#part(s, i)
+        const next = await this.#writer.bring(part, target)
+        if (next === 'later') whole = false
+        if (next === 'cut') {
+          state.cuts.push({ at: part.covered, head: plan.markdown.slice(0, part.covered), part: i })
+          return false
+        }
+        if (next === 'again') return false
+      }
+      if (!final && last) continue
+      await this.#removeSurplus(state, plan.targets.length)
+      if (whole) state.settled = plan.markdown
+    }
+    this.#watchStreams()
+    return whole
+  }
+
+  /** After a restart: what stands there is taken up, compared, and brought to the view's content. */
+  async #resume(view: TurnView): Promise<void> {
+    if (this.#resumed) return
+    const known = await this.#posts.known(`${this.#turn}/`)
+    const refs = [...known].flatMap(([key, ref]) => {
+      const found = /^(\d+)\/(\d+)$/.exec(key.slice(this.#turn.length + 1))
+      return found ? [{ s: Number(found[1]), i: Number(found[2]), ref }] : []
+    })
+    const parts = refs.map(({ s, i, ref }) => {
+      const part = this.#part(s, i)
+      Object.assign(part, { ref, mode: 'posted', shown: undefined })
+      return part
+    })
+    if (parts.length > 0) {
+      this.#p.log.debug({ turn: view.turn, parts: parts.length }, 'an answer is taken up')
+      await this.#writer.inspect(parts)
+    }
+    this.#resumed = true
+  }
+
+  async #removeSurplus(state: SectionState, from: number): Promise<void> {
+    for (const part of state.parts.splice(from)) await this.#writer.remove(part)
+  }
+
+  #section(s: number): SectionState {
+    while (this.#sections.length <= s) this.#sections.push({ parts: [], cuts: [] })
+    const found = this.#sections[s]
+    if (!found) throw new Error('no such section')
+    return found
+  }
+
+  #part(s: number, i: number): Part {
+    const { parts } = this.#section(s)
+    while (parts.length <= i) {
+      const key = `${this.#turn}/${s}/${parts.length}`
+      parts.push({ key, mode: 'none', shown: undefined, covered: 0, startedAt: 0, touchedAt: 0, renewed: false })
+    }
+    const found = parts[i]
+    if (!found) throw new Error('no such part')
+    return found
+  }
+
+  /** An open stream must be ended in time even if nothing more is drawn. */
+  #watchStreams(): void {
+    this.#alarm()
+    const open = this.#sections.flatMap((s) => s.parts).filter((p) => p.mode === 'stream')
+    if (open.length === 0) return
+    const now = this.#p.clock.now()
+    const due = Math.min(...open.map((p) => Math.min(p.startedAt + LIMITS.streamMs, p.touchedAt + LIMITS.streamIdleMs)))
+    this.#alarm = this.#p.clock.after(Math.max(1000, due - now), () => {
+      this.#dirty = true
+      this.#kick()
+    })
+  }
+
+  /** Waits; where `wakes`, a view that is to stand complete ends the wait. */
+  #pause(ms: number, wakes = true): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        cancel()
+        this.#p.life.removeEventListener('abort', done)
+        this.#wake = () => {}
+        resolve()
+      }
+      const cancel = this.#p.clock.after(ms, done)
+      this.#p.life.addEventListener('abort', done, { once: true })
+      if (wakes) this.#wake = done
+    })
+  }
+
+  #end(): void {
+    this.#alarm()
+    this.#status.stop()
+    this.#wake()
+  }
+}

@@ -1,0 +1,124 @@
+import type { CardCall, CardOutcome, CardView } from '../../src/channel/card.ts'
+import { PostRefused } from '../../src/channel/post-once.ts'
+import { makeVisible, oneLine } from '../../src/util/visible.ts'
+import type { Json } from './json.ts'
+import { LIMITS } from './limits.ts'
+import { clip, mrkdwn } from './markdown.ts'
+import { fallbackOf, type MessageBody } from './outbound.ts'
+
+/** Action ids carry the verb, values the approval's id; nothing else. */
+export const ACTION = { approve: 'ts:approve', always: 'ts:always', deny: 'ts:deny', note: 'ts:note' } as const
+
+const OUTCOMES: Readonly<Record<CardOutcome, string>> = {
+  approved: '✅ *Approved*',
+  always: '✅ *Always allowed*',
+  denied: '🚫 *Rejected*',
+  stopped: '⏹️ *Stopped*: not run',
+  expired: '⌛ *Expired*: not run',
+  superseded: '↪️ *Replaced* by a newer card: not run',
+  unshowable: '🚫 *Not run*: too long to show',
+}
+
+/** Indexes of calls whose payload is a file before the card: too long alone, or what no longer fits beside the others. */
+export function filesBefore(card: CardView): number[] {
+  let total = 0
+  return card.calls.flatMap((call, i) => {
+    const { length } = makeVisible(call.payload.text)
+    if (length > LIMITS.cardPayload || total + length > LIMITS.cardPayloads) return [i]
+    total += length
+    return []
+  })
+}
+
+/**
+ * The card, wholly from its row. Calls are rich text: text elements cannot be broken out of and ping nobody. Throws
+ * PostRefused('unshowable') where Slack cannot show all of it.
+ */
+export function cardBody(card: CardView): MessageBody {
+  const files = new Set(filesBefore(card))
+  const names = card.calls.map((c) => c.tool).join(', ')
+  const open = card.state.kind === 'open'
+  const title = open ? '*Approval needed*' : closedLine(card)
+  const head = section(`${title} · turn \`${mrkdwn(card.turn)}\``)
+  const changed = card.changed ? [section(`*Changed since it was approved:* ${mrkdwn(makeVisible(card.changed))}`)] : []
+  const calls = card.calls.map((call, i) => callBlock(call, files.has(i)))
+  const blocks = [head, ...changed, ...calls, ...expiry(card), ...(open ? [buttons(card)] : [])]
+  const long = card.changed !== undefined && mrkdwn(makeVisible(card.changed)).length > LIMITS.section - 100
+  if (blocks.length > LIMITS.blocks || long || textOf(blocks) > LIMITS.cardText) throw new PostRefused('unshowable')
+  const state = open ? 'Approval needed' : plain(closedLine(card))
+  return { text: fallbackOf(`${state}: ${oneLine(names, 200)}`), blocks }
+}
+
+function plain(line: string): string {
+  return line.replaceAll('*', '').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+}
+
+function textOf(blocks: readonly Json[]): number {
+  return JSON.stringify(blocks).length
+}
+
+function section(text: string): Json {
+  return { type: 'section', text: { type: 'mrkdwn', text } }
+}
+
+function closedLine({ state }: CardView): string {
+  if (state.kind === 'open') return ''
+  const by = state.by ? ` by ${mrkdwn(oneLine(state.by, 100))}` : ''
+  const note = state.note ? `\n> ${mrkdwn(clip(makeVisible(state.note), LIMITS.note)).replaceAll('\n', '\n> ')}` : ''
+  return clip(`${OUTCOMES[state.outcome]}${by}${note}`, LIMITS.section - 100)
+}
+
+function callBlock(call: CardCall, attached: boolean): Json {
+  const { payload } = call
+  const text = (value: string, style?: Json): Json => ({ type: 'text', text: value, ...(style ? { style } : {}) })
+  const bold = (value: string): Json => text(value, { bold: true })
+  const line = (...elements: Json[]): Json => ({ type: 'rich_text_section', elements })
+  const shown = makeVisible(payload.text)
+  const body = attached
+    ? [
+        line(
+          text(`All of it is in the file ${oneLine(payload.filename, 200)} above: ${payload.bytes} bytes, SHA-256 `),
+          text(payload.sha256, { code: true }),
+        ),
+      ]
+    : shown.trim() === ''
+      ? []
+      : [{ type: 'rich_text_preformatted', elements: [text(shown)] }]
+  const notes = [
+    ...(call.warning ? [line(bold('⚠️ '), text(makeVisible(call.warning)))] : []),
+    ...(call.because ? [line(text(`Asks because: ${makeVisible(call.because)}`))] : []),
+    ...(call.covers ? [line(text('Always allow will cover: '), text(makeVisible(call.covers), { code: true }))] : []),
+  ]
+  const header = oneLine(call.header, 2000)
+  return {
+    type: 'rich_text',
+    elements: [line(bold(oneLine(call.tool, 200)), ...(header ? [text(` — ${header}`)] : [])), ...body, ...notes],
+  }
+}
+
+function expiry({ state }: CardView): Json[] {
+  if (state.kind !== 'open' || state.expiresAt === undefined) return []
+  const at = new Date(state.expiresAt).toISOString()
+  const text = `Expires <!date^${Math.floor(state.expiresAt / 1000)}^{date_short_pretty} {time}|${at}>, then it is not run.`
+  return [{ type: 'context', elements: [{ type: 'mrkdwn', text }] }]
+}
+
+function buttons({ approval, always }: CardView): Json {
+  const button = (label: string, action: string, style?: string): Json => ({
+    type: 'button',
+    text: { type: 'plain_text', text: label },
+    action_id: action,
+    value: approval,
+    ...(style ? { style } : {}),
+  })
+  return {
+    type: 'actions',
+    block_id: approval,
+    elements: [
+      button('Approve', ACTION.approve, 'primary'),
+      ...(always ? [button('Always allow', ACTION.always)] : []),
+      button('Reject', ACTION.deny, 'danger'),
+      button('Note…', ACTION.note),
+    ],
+  }
+}

@@ -1,0 +1,79 @@
+import { WebClient } from '@slack/web-api'
+import type { Config } from '../../src/config/config.ts'
+import type { Log } from '../../src/util/log.ts'
+import { clientOptions } from './api.ts'
+import { codeOf, slackFault } from './errors.ts'
+import { objectIn, textIn } from './json.ts'
+import { SLACK_NEEDS } from './manifest.ts'
+
+export interface SlackCheck {
+  readonly name: string
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+}
+
+const SILENT = { debug() {}, warn() {} } as unknown as Log
+
+/** For doctor: whether the tokens are good and have the scopes that the code uses. Never rejects. */
+export async function checkSlack(
+  config: Config['channels']['slack'],
+  tokens: { bot: string; app?: string; signingSecret?: string },
+): Promise<readonly SlackCheck[]> {
+  const client = (token: string): WebClient => new WebClient(token, clientOptions(config.api_url, SILENT))
+  return [
+    ...(await checkBot(client(tokens.bot))),
+    config.mode === 'socket' ? await checkApp(tokens.app, client) : checkSecret(tokens.signingSecret),
+  ]
+}
+
+async function checkBot(client: WebClient): Promise<SlackCheck[]> {
+  try {
+    const answer = await client.apiCall('auth.test')
+    const told = objectIn(answer, 'response_metadata').scopes
+    const token: SlackCheck = {
+      name: 'slack token',
+      status: 'ok',
+      detail: `${textIn(answer, 'team')} as ${textIn(answer, 'user')}`,
+    }
+    if (!Array.isArray(told)) {
+      return [token, { name: 'slack scopes', status: 'warn', detail: 'Slack did not tell the scopes of this token' }]
+    }
+    const scopes = told.map((s) => String(s).trim())
+    const lacking = SLACK_NEEDS.botScopes.filter((s) => !scopes.includes(s))
+    if (lacking.length === 0) return [token, { name: 'slack scopes', status: 'ok', detail: 'all that are needed' }]
+    const cure = 'add them to the app (turnstone slack manifest) and install it again'
+    return [token, { name: 'slack scopes', status: 'fail', detail: `missing: ${lacking.join(', ')}; ${cure}` }]
+  } catch (error) {
+    return [fault('slack token', error, 'auth.test', 'set TURNSTONE_SLACK_TOKEN to the bot token (xoxb-…) of the app')]
+  }
+}
+
+async function checkApp(token: string | undefined, client: (token: string) => WebClient): Promise<SlackCheck> {
+  const name = 'slack app token'
+  const cure =
+    'set TURNSTONE_SLACK_APP_TOKEN to an app token (xapp-…) with connections:write, and switch Socket Mode on'
+  if (!token) return { name, status: 'fail', detail: `none is set; ${cure}` }
+  try {
+    await client(token).apiCall('apps.connections.open')
+    return { name, status: 'ok', detail: 'Socket Mode opens' }
+  } catch (error) {
+    return fault(name, error, 'apps.connections.open', cure)
+  }
+}
+
+function checkSecret(secret: string | undefined): SlackCheck {
+  const name = 'slack signing secret'
+  return secret
+    ? { name, status: 'ok', detail: 'set' }
+    : { name, status: 'fail', detail: 'none is set; set TURNSTONE_SLACK_SIGNING_SECRET' }
+}
+
+function fault(name: string, error: unknown, method: string, cure: string): SlackCheck {
+  const found = slackFault(error, method)
+  const code = codeOf(found)
+  return {
+    name,
+    status: 'fail',
+    detail: code ? `Slack says ${code}; ${cure}` : `Slack cannot be reached (${found.message})`,
+  }
+}

@@ -1,0 +1,154 @@
+import type { Address, Attachment, MessageRef, PendingPost } from '../../src/channel/channel-adapter.ts'
+import { PostRefused } from '../../src/channel/post-once.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import { type Clock, sleep } from '../../src/util/time.ts'
+import type { SlackApi } from './api.ts'
+import { codeOf, SlackUnclear } from './errors.ts'
+import { FILE_SCHEME } from './inbound.ts'
+import { isJson, type Json, listIn, objectIn, textIn } from './json.ts'
+import { LIMITS } from './limits.ts'
+import { mrkdwn } from './markdown.ts'
+import type { Poster } from './poster.ts'
+
+/** Waits for a completed upload to show up in its channel, ms. */
+const SHARE_WAITS = [300, 700, 1000, 2000]
+
+export interface FileParts {
+  readonly api: SlackApi
+  readonly poster: Poster
+  readonly clock: Clock
+  readonly botToken: string
+  readonly apiUrl: string
+  readonly life: AbortSignal
+}
+
+/** Uploads to a conversation, and downloads of what people sent. */
+export class Files {
+  readonly #p: FileParts
+
+  constructor(parts: FileParts) {
+    this.#p = parts
+  }
+
+  /** The file's id is noted before the upload is completed: from then on its shares say whether it was posted. */
+  async send(
+    to: Address,
+    file: { name: string; content: string; comment: string },
+    note: (mark: string) => Promise<void>,
+  ): Promise<MessageRef> {
+    const { api, poster } = this.#p
+    const bytes = Buffer.from(file.content)
+    if (bytes.length === 0) throw new PostRefused('The file is empty.')
+    const { room, thread } = await poster.place(to)
+    const got = await api.call(
+      'files.getUploadURLExternal',
+      { filename: file.name, length: bytes.length },
+      { tries: 3 },
+    )
+    const id = textIn(got, 'file_id')
+    const url = textIn(got, 'upload_url')
+    if (!id || !url) throw new SlackUnclear('Slack gave no place for the file')
+    await upload(url, bytes)
+    await note(id)
+    await api.call('files.completeUploadExternal', {
+      files: [{ id, title: file.name }],
+      channel_id: room,
+      ...(thread ? { thread_ts: thread } : {}),
+      ...(file.comment ? { initial_comment: mrkdwn(file.comment) } : {}),
+    })
+    return (await this.#shareOf(room, thread, id)) ?? { channel: 'slack', room, id }
+  }
+
+  /** By the file's shares. A file that Slack does not know was never completed. */
+  async find(to: Address, { mark }: PendingPost): Promise<MessageRef | undefined> {
+    if (mark === undefined) return undefined
+    const { room, thread } = await this.#p.poster.place(to)
+    try {
+      return (await this.#shareOf(room, thread, mark)) ?? { channel: 'slack', room, id: mark }
+    } catch (error) {
+      if (codeOf(error) === 'file_not_found') return undefined
+      throw error
+    }
+  }
+
+  async #shareOf(room: string, thread: string | undefined, id: string): Promise<MessageRef | undefined> {
+    for (const wait of [0, ...SHARE_WAITS]) {
+      if (wait > 0) await sleep(this.#p.clock, wait, this.#p.life)
+      const { file } = await this.#p.api.call('files.info', { file: id }, { tries: 3 }).catch((error: unknown) => {
+        if (codeOf(error) === 'missing_scope') return { file: {} }
+        throw error
+      })
+      const ts = shareIn(file, room, thread)
+      if (ts) return { channel: 'slack', room, id: ts }
+    }
+    return undefined
+  }
+
+  /** Only from Slack's own hosts; any redirect and any login page is an error that says that it could not be read. */
+  async download(file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+    const url = await this.#urlOf(file)
+    if (!isOwnHost(url, this.#p.apiUrl)) throw new Error('this file does not lie with Slack and could not be read')
+    const response = await fetch(url, {
+      headers: { authorization: `Bearer ${this.#p.botToken}` },
+      redirect: 'manual',
+      signal,
+    })
+    const type = response.headers.get('content-type') ?? ''
+    if (response.status !== 200) {
+      await response.body?.cancel()
+      throw new Error(`the file could not be read (HTTP ${response.status})`)
+    }
+    const bytes = await readUpTo(response, maxBytes)
+    const page = type.startsWith('text/html') && !(file.mime?.startsWith('text/html') && bytes.length === file.size)
+    if (page) throw new Error('the file could not be read (Slack answered with a login page)')
+    return bytes
+  }
+
+  async #urlOf(file: Attachment): Promise<URL> {
+    if (!file.url.startsWith(FILE_SCHEME)) return new URL(file.url)
+    const answer = await this.#p.api.call('files.info', { file: file.url.slice(FILE_SCHEME.length) }, { tries: 3 })
+    const found = objectIn(answer, 'file')
+    return new URL(textIn(found, 'url_private_download') ?? textIn(found, 'url_private') ?? 'invalid:')
+  }
+}
+
+/** files.slack.com and its kin over https; with another `api_url` that host alone. */
+function isOwnHost(url: URL, apiUrl: string): boolean {
+  const api = new URL(apiUrl)
+  if (api.hostname === 'slack.com') return url.protocol === 'https:' && /(?:^|\.)slack\.com$/.test(url.hostname)
+  return url.protocol === api.protocol && url.host === api.host
+}
+
+async function upload(url: string, bytes: Buffer): Promise<void> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: new Uint8Array(bytes),
+      redirect: 'error',
+      signal: AbortSignal.timeout(LIMITS.uploadMs),
+    })
+    await response.body?.cancel()
+    if (response.status !== 200) throw new Error(`HTTP ${response.status}`)
+  } catch (error) {
+    throw new SlackUnclear(`the upload failed: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+async function readUpTo(response: Response, maxBytes: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of response.body ?? []) {
+    size += part.length
+    if (size > maxBytes) throw new Error('the file is too large')
+    parts.push(part)
+  }
+  return new Uint8Array(Buffer.concat(parts))
+}
+
+function shareIn(file: unknown, room: string, thread: string | undefined): string | undefined {
+  const shares = objectIn(file, 'shares')
+  const all: Json[] = ['public', 'private'].flatMap((kind) => listIn(objectIn(shares, kind), room))
+  const found = all.find((s) => thread === undefined || textIn(s, 'thread_ts') === thread) ?? all[0]
+  return isJson(found) ? textIn(found, 'ts') : undefined
+}

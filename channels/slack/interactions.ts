@@ -1,0 +1,219 @@
+import type { AckFn, App } from '@slack/bolt'
+import type { CommandReply, InboundHandler, Person, Verb } from '../../src/channel/channel-adapter.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import type { Log } from '../../src/util/log.ts'
+import { isDirect } from './address.ts'
+import type { SlackApi } from './api.ts'
+import { ACTION } from './cards.ts'
+import { codeOf } from './errors.ts'
+import { isJson, type Json, listIn, objectIn, textIn } from './json.ts'
+import { LIMITS } from './limits.ts'
+import { CALLBACK, FIELD, linkModal, noteModal } from './modals.ts'
+import { markdownBody, textParts } from './outbound.ts'
+import type { Poster } from './poster.ts'
+
+const TROUBLE = 'That could not be stored, so nothing has changed. Please try again.'
+const VERBS: Readonly<Record<string, Verb>> = {
+  [ACTION.approve]: 'approve',
+  [ACTION.always]: 'always',
+  [ACTION.deny]: 'deny',
+}
+
+export interface InteractionParts {
+  readonly api: SlackApi
+  readonly poster: Poster
+  readonly log: Log
+  readonly command: string
+  readonly channels: readonly string[]
+  readonly apiUrl: string
+  /** Undefined before start and after stop. */
+  readonly inbound: () => InboundHandler | undefined
+}
+
+/** Where a line for one person goes: by the response_url while it lasts, else as an ephemeral line. */
+interface Where {
+  readonly room: string
+  readonly thread?: string
+  readonly url?: string
+}
+
+/** Buttons, modals and the slash command. Each is acknowledged before anything else is done. */
+export class Interactions {
+  readonly #p: InteractionParts
+
+  constructor(parts: InteractionParts) {
+    this.#p = parts
+  }
+
+  register(app: App): void {
+    app.action(/^ts:/, ({ ack, body }) => this.#press(ack, body as unknown as Json))
+    app.view(CALLBACK.note, ({ ack, body }) => this.#noted(ack as AckFn<unknown>, body as unknown as Json))
+    app.view(CALLBACK.link, ({ ack, body }) => this.#linked(ack as AckFn<unknown>, body as unknown as Json))
+    app.command(this.#p.command, ({ ack, body }) => this.#command(ack, body as unknown as Json))
+  }
+
+  async #press(ack: () => Promise<void>, body: Json): Promise<void> {
+    await ack()
+    const [action] = listIn(body, 'actions')
+    const verb = VERBS[textIn(action, 'action_id') ?? '']
+    const approval = textIn(action, 'value')
+    if (!approval) return
+    const container = objectIn(body, 'container')
+    const thread = textIn(container, 'thread_ts') ?? textIn(objectIn(body, 'message'), 'thread_ts')
+    const room = textIn(container, 'channel_id') ?? textIn(objectIn(body, 'channel'), 'id') ?? ''
+    const url = textIn(body, 'response_url')
+    const where: Where = { room, ...(thread ? { thread } : {}), ...(url ? { url } : {}) }
+    const by = personOf(objectIn(body, 'user'))
+    if (textIn(action, 'action_id') === ACTION.note) {
+      const view = noteModal(approval, { room, ...(thread ? { thread } : {}) })
+      return this.#open(textIn(body, 'trigger_id') ?? '', view, by, where)
+    }
+    if (verb) await this.#decide({ approval, verb, by }, where)
+  }
+
+  async #decide(d: { approval: string; verb: Verb; note?: string; by: Person }, where: Where): Promise<void> {
+    try {
+      const receipt = await this.#handler().decision({ channel: 'slack', ...d })
+      await this.#tell(d.by, where, receipt.text)
+    } catch (error) {
+      this.#p.log.error({ reason: messageOf(error), approval: d.approval }, 'a decision could not be stored')
+      await this.#tell(d.by, where, TROUBLE)
+    }
+  }
+
+  /** A trigger lives three seconds. */
+  async #open(trigger: string, view: Json, by: Person, where: Where): Promise<void> {
+    try {
+      await this.#p.api.call('views.open', { trigger_id: trigger, view })
+    } catch (error) {
+      this.#p.log.warn({ reason: messageOf(error), code: codeOf(error) }, 'a form could not be opened')
+      await this.#tell(by, where, 'Slack could not open the form in time. Please press again.')
+    }
+  }
+
+  async #noted(ack: AckFn<unknown>, body: Json): Promise<void> {
+    const { values, metadata } = submission(body)
+    const choice = textIn(objectIn(values[FIELD.choice], 'selected_option'), 'value')
+    const note = (textIn(values[FIELD.note], 'value') ?? '').trim()
+    const verb: Verb | undefined = choice === 'approve' || choice === 'deny' ? choice : undefined
+    const errors = {
+      ...(verb ? {} : { [FIELD.choice]: 'Please choose.' }),
+      ...(note && note.length <= LIMITS.note ? {} : { [FIELD.note]: `Please write 1 to ${LIMITS.note} characters.` }),
+    }
+    if (!verb || Object.keys(errors).length > 0) return ack({ response_action: 'errors', errors })
+    await ack()
+    const approval = textIn(metadata, 'approval')
+    if (!approval) return
+    const thread = textIn(metadata, 'thread')
+    const where = { room: textIn(metadata, 'room') ?? '', ...(thread ? { thread } : {}) }
+    await this.#decide({ approval, verb, note, by: personOf(objectIn(body, 'user')) }, where)
+  }
+
+  async #linked(ack: AckFn<unknown>, body: Json): Promise<void> {
+    await ack()
+    const { values, metadata } = submission(body)
+    const url = textIn(metadata, 'url')
+    const where = { room: textIn(metadata, 'room') ?? '', ...(url ? { url } : {}) }
+    const token = (textIn(values[FIELD.token], 'value') ?? '').trim()
+    const key = `view:${textIn(objectIn(body, 'view'), 'id') ?? ''}`
+    await this.#run({ key, name: 'link', args: { token }, by: personOf(objectIn(body, 'user')) }, where)
+  }
+
+  async #command(ack: () => Promise<void>, body: Json): Promise<void> {
+    await ack()
+    const room = textIn(body, 'channel_id') ?? ''
+    const url = textIn(body, 'response_url')
+    const where: Where = { room, ...(url ? { url } : {}) }
+    const id = textIn(body, 'user_id') ?? ''
+    const by: Person = { id, name: textIn(body, 'user_name') ?? id, bot: false }
+    const trigger = textIn(body, 'trigger_id') ?? ''
+    const text = (textIn(body, 'text') ?? '').trim()
+    const link = /^link(?:\s+(\S+))?$/i.exec(text)
+    if (link?.[1]) return this.#run({ key: trigger, name: 'link', args: { token: link[1] }, by }, where)
+    if (link) return this.#open(trigger, linkModal({ room, url: url ?? '' }), by, where)
+    const { channels } = this.#p
+    if (channels.length > 0 && !channels.includes(room) && !isDirect(room))
+      return this.#tell(by, where, 'I do not work in this channel.')
+    await this.#run({ key: trigger, name: 'words', args: { text }, by }, where)
+  }
+
+  async #run(
+    c: { key: string; name: string; args: Readonly<Record<string, string>>; by: Person },
+    where: Where,
+  ): Promise<void> {
+    try {
+      const reply = await this.#handler().command({ channel: 'slack', room: where.room, ...c })
+      await this.#reply(c.by, where, reply)
+    } catch (error) {
+      this.#p.log.error({ reason: messageOf(error), command: c.name }, 'a command failed')
+      await this.#tell(c.by, where, 'That did not work. Please try again.')
+    }
+  }
+
+  #handler(): InboundHandler {
+    const handler = this.#p.inbound()
+    if (!handler) throw new Error('the gateway is stopping')
+    return handler
+  }
+
+  async #tell(to: Person, where: Where, text: string): Promise<void> {
+    await this.#reply(to, where, { text, private: true })
+  }
+
+  /** Never rejects: what was done is done, only its telling failed. */
+  async #reply(to: Person, where: Where, reply: CommandReply): Promise<void> {
+    for (const [i, part] of textParts(reply.text).entries()) {
+      const body = markdownBody(part)
+      const kind = reply.private ? 'ephemeral' : 'in_channel'
+      const thread = where.thread ? { thread_ts: where.thread } : {}
+      try {
+        if (where.url && i < LIMITS.responseUrlUses) {
+          const more = { response_type: kind, replace_original: false, ...thread }
+          if (await this.#respond(where.url, { ...body, ...more })) continue
+        }
+        const address = { channel: 'slack', id: where.thread ? `${where.room}:${where.thread}` : where.room } as const
+        if (reply.private) await this.#p.poster.whisper(address, to.id, body)
+        else await this.#p.poster.post(address, { body })
+      } catch (error) {
+        this.#p.log.warn({ reason: messageOf(error) }, 'an answer to a command could not be shown')
+      }
+    }
+  }
+
+  async #respond(url: string, body: Json): Promise<boolean> {
+    const target = new URL(url)
+    const api = new URL(this.#p.apiUrl)
+    if (api.hostname === 'slack.com' ? !target.hostname.endsWith('.slack.com') : target.host !== api.host) return false
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        redirect: 'error',
+        signal: AbortSignal.timeout(LIMITS.callMs),
+      })
+      await response.body?.cancel()
+      return response.ok
+    } catch {
+      return false
+    }
+  }
+}
+
+function personOf(user: Json): Person {
+  const id = textIn(user, 'id') ?? ''
+  return { id, name: textIn(user, 'name') ?? textIn(user, 'username') ?? id, bot: false }
+}
+
+/** A modal's fields by block id, and what it carried. */
+function submission(body: Json): { values: Readonly<Record<string, unknown>>; metadata: Json } {
+  const view = objectIn(body, 'view')
+  const state = objectIn(objectIn(view, 'state'), 'values')
+  const values = Object.fromEntries(Object.entries(state).map(([block]) => [block, objectIn(state[block], block)]))
+  try {
+    const metadata: unknown = JSON.parse(textIn(view, 'private_metadata') ?? '{}')
+    return { values, metadata: isJson(metadata) ? metadata : {} }
+  } catch {
+    return { values, metadata: {} }
+  }
+}

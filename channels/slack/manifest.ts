@@ -1,0 +1,69 @@
+import type { Config } from '../../src/config/config.ts'
+import type { Json } from './json.ts'
+
+type SlackConfig = Config['channels']['slack']
+
+/** What the code uses, and nothing more. */
+export const SLACK_NEEDS = {
+  botScopes: [
+    'app_mentions:read',
+    'channels:history',
+    'channels:read',
+    'chat:write',
+    'commands',
+    'files:read',
+    'files:write',
+    'groups:history',
+    'groups:read',
+    'im:history',
+    'im:read',
+    'im:write',
+    'mpim:history',
+    'mpim:read',
+    'reactions:write',
+    'users:read',
+  ],
+  botEvents: [
+    'app_mention',
+    'app_uninstalled',
+    'message.channels',
+    'message.groups',
+    'message.im',
+    'message.mpim',
+    'tokens_revoked',
+  ],
+  appScopes: ['connections:write'],
+} as const
+
+/** The app manifest, agent messaging experience included; in http mode with the request URLs under `publicUrl`. */
+export function slackManifest(config: SlackConfig, publicUrl: string): Json {
+  const socket = config.mode === 'socket'
+  const url = `${publicUrl.replace(/\/+$/, '')}/slack/events`
+  const at = socket ? {} : { request_url: url }
+  const description = 'An AI agent with tools, for your team. Mention it, or write to it directly.'
+  return {
+    display_information: { name: 'Turnstone', description, background_color: '#1d1c1d' },
+    features: {
+      app_home: { home_tab_enabled: false, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
+      agent_view: { agent_description: description },
+      bot_user: { display_name: 'turnstone', always_online: true },
+      slash_commands: [
+        {
+          command: config.slash_command,
+          description: 'Ask, or give a command such as status, stop, link',
+          usage_hint: 'QUESTION | link | status | stop | help',
+          should_escape: false,
+          ...(socket ? {} : { url }),
+        },
+      ],
+    },
+    oauth_config: { scopes: { bot: [...SLACK_NEEDS.botScopes] } },
+    settings: {
+      event_subscriptions: { ...at, bot_events: [...SLACK_NEEDS.botEvents] },
+      interactivity: { is_enabled: true, ...at },
+      org_deploy_enabled: false,
+      socket_mode_enabled: socket,
+      token_rotation_enabled: false,
+    },
+  }
+}

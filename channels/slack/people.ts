@@ -1,0 +1,44 @@
+import type { Clock } from '../../src/util/time.ts'
+import { sleep } from '../../src/util/time.ts'
+import type { SlackApi } from './api.ts'
+import { objectIn, textIn } from './json.ts'
+
+/** A name is asked for anew after an hour; a name that Slack does not tell in a second is done without. */
+const KEPT_MS = 3_600_000
+const ASK_MS = 1000
+const MOST = 2000
+
+/** Shown names of users, remembered for an hour. */
+export class People {
+  readonly #api: SlackApi
+  readonly #clock: Clock
+  readonly #names = new Map<string, { name: string; until: number }>()
+
+  constructor(api: SlackApi, clock: Clock) {
+    this.#api = api
+    this.#clock = clock
+  }
+
+  readonly name = (id: string): string | undefined => this.#names.get(id)?.name
+
+  /** Learns the names; never rejects, and takes a second at most. */
+  async learn(ids: readonly string[]): Promise<void> {
+    const now = this.#clock.now()
+    const unknown = ids.filter((id) => /^[UW]/.test(id) && (this.#names.get(id)?.until ?? 0) <= now)
+    if (unknown.length === 0) return
+    const stop = new AbortController()
+    const asked = Promise.allSettled(unknown.map((id) => this.#ask(id, stop.signal)))
+    await Promise.race([asked, sleep(this.#clock, ASK_MS, stop.signal).catch(() => {})])
+    stop.abort(new Error('enough'))
+  }
+
+  async #ask(id: string, signal: AbortSignal): Promise<void> {
+    const user = objectIn(await this.#api.call('users.info', { user: id }, { urgency: 'sign', signal }), 'user')
+    const profile = objectIn(user, 'profile')
+    const name = textIn(profile, 'display_name') ?? textIn(user, 'real_name') ?? textIn(user, 'name')
+    if (!name) return
+    const oldest = this.#names.keys().next().value
+    if (this.#names.size >= MOST && oldest !== undefined) this.#names.delete(oldest)
+    this.#names.set(id, { name, until: this.#clock.now() + KEPT_MS })
+  }
+}

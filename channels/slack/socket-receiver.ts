@@ -1,0 +1,205 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { App, Receiver } from '@slack/bolt'
+import type { ChannelState } from '../../src/channel/channel-adapter.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import type { Log } from '../../src/util/log.ts'
+import { type Clock, sleep } from '../../src/util/time.ts'
+import { codeOf, isTokenCode, SlackRefused, SlackUnclear } from './errors.ts'
+import { isJson, type Json, objectIn, textIn } from './json.ts'
+import { SocketConnection } from './socket-connection.ts'
+
+/** Waits before a further attempt to connect, ms; the last one repeats. */
+const BACKOFF = [500, 1000, 2000, 5000, 10_000, 30_000]
+/** After a refusal that only the operator can cure, ms: Slack is asked again now and then. */
+const REFUSED_AGAIN = 300_000
+/** A socket that Slack replaces is kept for what it still delivers, ms. Slack closes it after about 10 s. */
+const RETIRE = 15_000
+/** Handlers still running at stop are waited for so long, ms. */
+const DRAIN = 3000
+
+export interface SocketParts {
+  /** apps.connections.open: the address of one connection. */
+  readonly open: () => Promise<string>
+  readonly clock: Clock
+  readonly log: Log
+  /** A connection is up and none was before: something may have been missed. */
+  readonly onUp: () => void
+}
+
+/**
+ * Socket Mode as Bolt's receiver. Keeps one connection, opens the next before the old one ends, and tries for ever. An
+ * event is acknowledged only when its listeners are done; one that failed is not, so that Slack repeats it.
+ */
+export class SocketReceiver implements Receiver {
+  readonly #parts: SocketParts
+  readonly #life = new AbortController()
+  readonly #sockets = new Set<SocketConnection>()
+  readonly #running = new Set<Promise<void>>()
+  #app: App | undefined
+  #connecting = false
+  #state: { state: ChannelState; reason?: string } = { state: 'starting' }
+
+  constructor(parts: SocketParts) {
+    this.#parts = parts
+  }
+
+  init(app: App): void {
+    this.#app = app
+  }
+
+  state(): { state: ChannelState; reason?: string } {
+    return this.#isUp() ? { state: 'ready' } : this.#state
+  }
+
+  /** Resolves when the first attempt is done. */
+  async start(): Promise<void> {
+    subscribe('undici:websocket:ping', this.#onFrame)
+    subscribe('undici:websocket:pong', this.#onFrame)
+    await new Promise<void>((resolve) => void this.#connect(resolve))
+  }
+
+  async stop(): Promise<void> {
+    this.#life.abort(new Error('stopped'))
+    unsubscribe('undici:websocket:ping', this.#onFrame)
+    unsubscribe('undici:websocket:pong', this.#onFrame)
+    const waited = new Promise<void>((done) => void this.#parts.clock.after(DRAIN, done))
+    await Promise.race([Promise.allSettled(this.#running), waited])
+    for (const socket of this.#sockets) socket.destroy()
+    this.#sockets.clear()
+  }
+
+  readonly #onFrame = (message: unknown): void => {
+    const of = isJson(message) ? message.websocket : undefined
+    for (const socket of this.#sockets) if (socket.is(of)) socket.alive()
+  }
+
+  #isUp(): boolean {
+    return [...this.#sockets].some((s) => s.ready)
+  }
+
+  /** One attempt after another until a connection is up; at most one such loop. */
+  async #connect(first: () => void = () => {}): Promise<void> {
+    if (this.#connecting) return
+    this.#connecting = true
+    try {
+      for (let tries = 0; !this.#life.signal.aborted; tries++) {
+        const wait = await this.#attempt(tries)
+        first()
+        if (wait === undefined) return
+        await sleep(this.#parts.clock, wait, this.#life.signal)
+      }
+    } catch {
+      // stopped
+    } finally {
+      this.#connecting = false
+      first()
+    }
+  }
+
+  /** Undefined where a connection is up, else how long to wait. */
+  async #attempt(tries: number): Promise<number | undefined> {
+    const { clock, log } = this.#parts
+    const socket = new SocketConnection(clock, {
+      frame: (frame) => this.#frame(socket, frame),
+      closed: () => this.#closed(socket),
+    })
+    try {
+      const url = await this.#parts.open()
+      const before = this.#isUp()
+      this.#sockets.add(socket)
+      await socket.connect(url, this.#life.signal)
+      this.#state = { state: 'degraded', reason: 'no connection to Slack' }
+      log.info('connected to Slack')
+      if (!before) this.#parts.onUp()
+      return undefined
+    } catch (error) {
+      this.#sockets.delete(socket)
+      socket.destroy()
+      const code = codeOf(error)
+      if (error instanceof SlackRefused || isTokenCode(code)) {
+        this.#fail(`Slack refused the app token (${code ?? messageOf(error)})`)
+        return REFUSED_AGAIN
+      }
+      if (this.#state.state !== 'failed') this.#state = { state: 'degraded', reason: 'no connection to Slack' }
+      log.warn({ reason: messageOf(error) }, 'no connection to Slack yet')
+      const asked = error instanceof SlackUnclear ? error.retryAfterMs : undefined
+      return asked ?? BACKOFF[Math.min(tries, BACKOFF.length - 1)] ?? 30_000
+    }
+  }
+
+  #fail(reason: string): void {
+    if (this.#state.reason !== reason) this.#parts.log.error({ reason }, 'Slack cannot be reached until this is cured')
+    this.#state = { state: 'failed', reason }
+  }
+
+  #closed(socket: SocketConnection): void {
+    this.#sockets.delete(socket)
+    if (this.#life.signal.aborted || this.#isUp() || this.#state.state === 'failed') return
+    this.#parts.log.warn('the connection to Slack ended')
+    void this.#connect()
+  }
+
+  #frame(socket: SocketConnection, frame: Json): void {
+    if (frame.type === 'disconnect') {
+      this.#disconnect(socket, textIn(frame, 'reason') ?? '')
+      return
+    }
+    const envelope = textIn(frame, 'envelope_id')
+    if (!envelope || this.#life.signal.aborted) return
+    const work = this.#envelope(socket, envelope, frame)
+    this.#running.add(work)
+    void work.finally(() => this.#running.delete(work))
+  }
+
+  #disconnect(socket: SocketConnection, reason: string): void {
+    const { clock, log } = this.#parts
+    log.info({ reason }, 'Slack ends a connection')
+    if (reason === 'link_disabled') {
+      this.#fail('Socket Mode is switched off for this app')
+      for (const one of this.#sockets) one.destroy()
+      this.#sockets.clear()
+      clock.after(REFUSED_AGAIN, () => void this.#connect())
+      return
+    }
+    if (reason === 'too_many_websockets') {
+      socket.destroy()
+      this.#sockets.delete(socket)
+      this.#state = { state: 'degraded', reason: 'too many connections of this app to Slack' }
+      clock.after(30_000, () => void this.#connect())
+      return
+    }
+    clock.after(RETIRE, () => socket.destroy())
+    void this.#connect()
+  }
+
+  async #envelope(socket: SocketConnection, envelope: string, frame: Json): Promise<void> {
+    const { log } = this.#parts
+    const app = this.#app
+    const body = objectIn(frame, 'payload')
+    let acked = false
+    const ack = async (answer?: unknown): Promise<void> => {
+      if (acked) return
+      acked = true
+      const payload = typeof answer === 'string' ? { text: answer } : answer
+      socket.send({ envelope_id: envelope, ...(isJson(payload) ? { payload } : {}) })
+    }
+    const isEvent = frame.type === 'events_api'
+    try {
+      if (isEvent && !isJson(body.event)) log.warn({ type: body.type }, 'Slack holds events back: too many an hour')
+      else
+        await app?.processEvent({
+          body,
+          ack: isEvent ? async () => {} : ack,
+          retryNum: Number(frame.retry_attempt) || 0,
+          retryReason: textIn(frame, 'retry_reason') ?? '',
+        })
+      await ack()
+    } catch (error) {
+      log.warn(
+        { reason: messageOf(error), type: frame.type },
+        'an envelope of Slack was not handled; it may be repeated',
+      )
+      if (!isEvent) await ack()
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import type { Address } from '../../src/channel/channel-adapter.ts'
+import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import type { Log } from '../../src/util/log.ts'
+import type { Clock } from '../../src/util/time.ts'
+import { placeOf } from './address.ts'
+import type { SlackApi } from './api.ts'
+import { codeOf } from './errors.ts'
+import { LIMITS } from './limits.ts'
+
+/** Whether a feature that not every workspace has is there; once refused it is off for this process. */
+export interface Feature {
+  on: boolean
+}
+
+const MISSING = new Set(['unknown_method', 'feature_disabled', 'not_allowed', 'method_not_supported', 'missing_scope'])
+
+export function isMissing(error: unknown): boolean {
+  return MISSING.has(codeOf(error) ?? '')
+}
+
+export interface StatusParts {
+  readonly api: SlackApi
+  readonly clock: Clock
+  readonly log: Log
+  readonly feature: Feature
+}
+
+/** The line "… is thinking" under a thread. A sign only: failures are logged, nothing waits for it. */
+export class StatusLine {
+  readonly #p: StatusParts
+  readonly #place: { room: string; thread?: string }
+  #shown = ''
+  #cancel: () => void = () => {}
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(parts: StatusParts, to: Address) {
+    this.#p = parts
+    this.#place = placeOf(to)
+  }
+
+  show({ phase, sections }: TurnView): void {
+    if (!isWorking(phase)) return
+    const tool = sections.at(-1)?.items.findLast((i) => i.kind === 'tool' && i.state === 'running')
+    const text = tool?.kind === 'tool' ? `is running ${tool.tool}…` : 'is thinking…'
+    // While text grows the text itself is the sign.
+    if (text !== this.#shown && !(phase === 'writing' && this.#shown)) this.#set(text)
+  }
+
+  /** A message of ours took the line away. */
+  posted(): void {
+    if (this.#shown) this.#set(this.#shown)
+  }
+
+  /** Resolves when it was tried. Also right after a restart, for a line that an earlier process left. */
+  async clear(): Promise<void> {
+    this.#cancel()
+    this.#set('')
+    await this.#last
+  }
+
+  stop(): void {
+    this.#cancel()
+  }
+
+  #set(status: string): void {
+    const { api, clock, log, feature } = this.#p
+    const { room, thread } = this.#place
+    this.#shown = status
+    this.#cancel()
+    if (!thread || !feature.on) return
+    if (status) this.#cancel = clock.after(LIMITS.statusEveryMs, () => this.#set(this.#shown))
+    const args = { channel_id: room, thread_ts: thread, status }
+    this.#last = this.#last.then(async () => {
+      if (this.#shown !== status) return
+      try {
+        await api.call('assistant.threads.setStatus', args, { urgency: 'sign' })
+      } catch (error) {
+        if (isMissing(error)) feature.on = false
+        log.debug({ reason: messageOf(error) }, 'the status line could not be set')
+      }
+    })
+  }
+}
