@@ -1,0 +1,262 @@
+import type { AdapterTools } from '../../src/channel/adapter-tools.ts'
+import type {
+  Address,
+  Attachment,
+  ChannelAdapter,
+  HistoryMessage,
+  InboundHandler,
+  MessageRef,
+  Outgoing,
+  PendingPost,
+  PostLog,
+  TurnCanvas,
+} from '../../src/channel/channel-adapter.ts'
+import type { DiscordConfig } from '../../src/config/config.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import { sleep } from '../../src/util/time.ts'
+import { Api, codeOf, createRest } from './api.ts'
+import { DiscordCanvas, type Paces } from './canvas.ts'
+import { syncCommands } from './commands.ts'
+import { Connection } from './connection.ts'
+import { download } from './files.ts'
+import { type InboundContext, isThread, type RawMessage } from './inbound.ts'
+import { onInteraction, type RawInteraction } from './interactions.ts'
+import { type Place, Places, placeOf } from './places.ts'
+import { editOutgoing, findPost, removePost, roomOf, sendOutgoing } from './posts.ts'
+import { Reader, readHistory } from './reading.ts'
+import { openThread } from './threads.ts'
+
+export { checkDiscord, DISCORD_NEEDS, inviteUrl } from './needs.ts'
+
+const EYES = encodeURIComponent('👀')
+/** Waits between two tries to register the commands, ms. */
+const COMMAND_WAITS = [5000, 30_000, 120_000, 600_000]
+
+export interface DiscordOptions {
+  readonly config: DiscordConfig
+  readonly token: string
+  readonly tools: AdapterTools
+}
+
+/** Discord over its gateway and REST API. Nothing is connected before `start`. */
+export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
+  return new DiscordAdapter(options)
+}
+
+class DiscordAdapter implements ChannelAdapter {
+  readonly type = 'discord'
+  readonly #config: DiscordConfig
+  readonly #tools: AdapterTools
+  readonly #api: Api
+  readonly #connection: Connection
+  readonly #places = new Places()
+  readonly #paces: Paces = new Map()
+  readonly #stop = new AbortController()
+  #inbound: InboundHandler | undefined
+  #reader: Reader | undefined
+  #self = ''
+  #registered = false
+
+  constructor({ config, token, tools }: DiscordOptions) {
+    this.#config = config
+    this.#tools = tools
+    const rest = createRest(config.api_url, token)
+    rest.on('rateLimited', ({ route, retryAfter, global }) => {
+      tools.log.debug({ route, retryAfter, global }, 'Discord asks to wait')
+    })
+    this.#api = new Api(rest)
+    this.#connection = new Connection({
+      apiUrl: config.api_url.replace(/\/+$/, ''),
+      token,
+      clock: tools.clock,
+      log: tools.log,
+      onEvent: (event, data) => this.#onEvent(event, data),
+    })
+  }
+
+  async start(inbound: InboundHandler): Promise<void> {
+    const { clock, log } = this.#tools
+    this.#inbound = inbound
+    this.#reader = new Reader({
+      api: this.#api,
+      clock,
+      log,
+      inbound: this.#guarded(inbound),
+      place: (id) => this.#place(id),
+      context: () => this.#context(),
+    })
+    await this.#connection.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('the Discord channel is stopping'))
+    this.#inbound = undefined
+    await this.#connection.stop()
+  }
+
+  state(): ReturnType<ChannelAdapter['state']> {
+    return this.#connection.state()
+  }
+
+  /** After `stop` no handler is called, whatever is still on its way. */
+  #guarded(inbound: InboundHandler): InboundHandler {
+    const run = <T>(call: () => Promise<T>): Promise<T> =>
+      this.#stop.signal.aborted ? Promise.reject(this.#stop.signal.reason) : call()
+    return {
+      message: (m) => run(() => inbound.message(m)),
+      decision: (d) => run(() => inbound.decision(d)),
+      command: (c) => run(() => inbound.command(c)),
+      deleted: (ref) => run(() => inbound.deleted(ref)),
+      missed: (channel) => run(() => inbound.missed(channel)),
+    }
+  }
+
+  #context(): InboundContext {
+    return { self: this.#self, config: this.#config, names: this.#places }
+  }
+
+  #onEvent(event: string, data: Record<string, unknown>): void {
+    const inbound = this.#inbound
+    if (!inbound) return
+    this.#places.take(event, data)
+    switch (event) {
+      case 'READY':
+        this.#onReady(data as unknown as { user: { id: string }; application: { id: string } })
+        break
+      case 'MESSAGE_CREATE':
+        this.#reader?.take(data as unknown as RawMessage)
+        break
+      case 'MESSAGE_DELETE':
+        this.#onDelete(String(data.channel_id), [String(data.id)])
+        break
+      case 'MESSAGE_DELETE_BULK':
+        this.#onDelete(String(data.channel_id), (data.ids as string[] | undefined) ?? [])
+        break
+      case 'INTERACTION_CREATE':
+        void onInteraction(
+          {
+            api: this.#api,
+            config: this.#config,
+            log: this.#tools.log,
+            inbound: this.#guarded(inbound),
+            place: (id) => this.#places.place(id),
+          },
+          data as unknown as RawInteraction,
+        )
+        break
+    }
+  }
+
+  #onReady({ user, application }: { user: { id: string }; application: { id: string } }): void {
+    this.#self = user.id
+    this.#reader?.readMissed()
+    if (!this.#registered) void this.#register(application.id)
+  }
+
+  async #register(application: string): Promise<void> {
+    this.#registered = true
+    const { clock, log, commands } = this.#tools
+    for (const wait of COMMAND_WAITS) {
+      try {
+        if (await syncCommands(this.#api, application, commands, log))
+          log.info('the commands were registered with Discord')
+        return
+      } catch (error) {
+        if (this.#stop.signal.aborted) return
+        log.warn({ reason: messageOf(error) }, 'the commands could not be registered with Discord')
+        if (codeOf(error) !== undefined) return
+        await sleep(clock, wait, this.#stop.signal).catch(() => undefined)
+      }
+    }
+  }
+
+  #onDelete(room: string, ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#inbound?.deleted({ channel: 'discord', room, id }).catch((error: unknown) => {
+        this.#tools.log.warn({ reason: messageOf(error), message: id }, 'a deletion could not be taken in')
+      })
+    }
+  }
+
+  async #place(id: string): Promise<Place> {
+    const known = this.#places.place(id)
+    if (known) return known
+    const place = placeOf((await this.#api.get(`/channels/${id}`)) as Record<string, unknown>)
+    this.#places.keep(place)
+    return place
+  }
+
+  async #ownId(): Promise<string> {
+    if (this.#self === '') this.#self = ((await this.#api.get('/users/@me')) as { id: string }).id
+    return this.#self
+  }
+
+  open(from: { room: string; message: string }, title: string): Promise<{ to: Address; notice?: string }> {
+    return openThread(this.#api, this.#places, { ...from, title, archiveMinutes: this.#config.archive_minutes })
+  }
+
+  canvas(to: Address, turn: string, posts: PostLog): TurnCanvas {
+    const { clock, log, lanes } = this.#tools
+    const post = { adapter: this, lanes, clock }
+    const tools = { api: this.#api, post, clock, log, paces: this.#paces, stopped: this.#stop.signal }
+    return new DiscordCanvas(tools, to, turn, posts)
+  }
+
+  send(to: Address, outgoing: Outgoing, key: string): Promise<MessageRef> {
+    return sendOutgoing(this.#api, to, outgoing, key)
+  }
+
+  async find(to: Address, post: PendingPost): Promise<MessageRef | undefined> {
+    return findPost(this.#api, await this.#ownId(), to, post)
+  }
+
+  edit(ref: MessageRef, outgoing: Outgoing): Promise<void> {
+    return editOutgoing(this.#api, ref, outgoing)
+  }
+
+  remove(ref: MessageRef): Promise<void> {
+    return removePost(this.#api, ref)
+  }
+
+  filesBefore(): readonly number[] {
+    return []
+  }
+
+  async mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void> {
+    const path = `/channels/${ref.room}/messages/${ref.id}/reactions/${EYES}/@me`
+    try {
+      if (sign === 'received') await this.#api.put(path)
+      else await this.#api.delete(path)
+    } catch (error) {
+      this.#tools.log.debug({ reason: messageOf(error), message: ref.id }, 'a sign could not be set')
+    }
+  }
+
+  async history(to: Address, range: { limit: number; before?: string }): Promise<readonly HistoryMessage[]> {
+    await this.#ownId()
+    return readHistory(this.#api, to, range, this.#context())
+  }
+
+  download(file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+    return download(file, { apiUrl: this.#config.api_url, maxBytes, signal })
+  }
+
+  async close(to: Address): Promise<void> {
+    if (to.replyIn !== undefined) return
+    try {
+      const place = await this.#place(to.id)
+      if (isThread(place.type)) await this.#api.patch(`/channels/${to.id}`, { archived: true })
+    } catch (error) {
+      // A thread of people's making needs a permission that we do not ask for.
+      if (codeOf(error) === undefined) throw error
+      this.#tools.log.info({ reason: messageOf(error), thread: to.id }, 'a thread could not be archived')
+    }
+  }
+
+  link(to: Address, ref?: MessageRef): string {
+    const room = ref?.room ?? roomOf(to)
+    const guild = this.#places.place(room)?.guild ?? '@me'
+    const message = ref?.id ?? (to.replyIn === undefined ? undefined : to.id)
+    return `https://discord.com/channels/${guild}/${room}${message === undefined ? '' : `/${message}`}`
+  }
+}

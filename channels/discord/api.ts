@@ -1,0 +1,163 @@
+import { DiscordAPIError, REST, type RouteLike } from 'discord.js'
+import { PostRefused } from '../../src/channel/post-once.ts'
+import { TIMES } from './limits.ts'
+
+export interface UploadFile {
+  readonly name: string
+  readonly data: string
+}
+
+/** A REST client for the configured API. Its repeats are harmless: every post carries an enforced nonce. */
+export function createRest(apiUrl: string, token: string): REST {
+  return new REST({ api: apiUrl.replace(/\/+$/, ''), version: '10', timeout: TIMES.request, retries: 2 }).setToken(
+    token,
+  )
+}
+
+/** Said on every send and edit, since what is left out is parsed. */
+const NO_PINGS = { allowed_mentions: { parse: [], replied_user: false } } as const
+
+/** Reasons of a final no, by Discord's code (docs: Opcodes and Status Codes). */
+const FINAL: Readonly<Record<number, string>> = {
+  10003: 'the channel does not exist any more',
+  10004: 'the server does not exist any more',
+  10008: 'the message does not exist any more',
+  40005: 'the file is too large for Discord',
+  50001: 'the bot has no access to the channel',
+  50006: 'the message would be empty',
+  50007: 'this person does not take direct messages',
+  50008: 'this kind of channel takes no messages',
+  50013: 'the bot lacks a permission in the channel',
+  50083: 'the thread is archived',
+  160002: 'the bot may not read the message history there',
+  160005: 'the thread is locked',
+  200000: "the server's moderation rules blocked the message",
+  200001: "the server's moderation rules blocked the title",
+  240000: 'the message holds a link that Discord blocks',
+}
+
+/** Refusals that time cures: edits of old messages, slow mode, the write limits. */
+const PASSING: ReadonlySet<number> = new Set([20016, 20022, 20028, 20029, 30046, 40062, 130000, 131000])
+
+/** Discord's code of a refusal; undefined for anything else. */
+export function codeOf(error: unknown): number | undefined {
+  if (error instanceof DiscordAPIError && typeof error.code === 'number') return error.code
+  return error instanceof PostRefused ? codeOf(error.cause) : undefined
+}
+
+/** The error as the port wants it: PostRefused where Discord said a final no, else the error itself. */
+export function asRefusal(error: unknown): unknown {
+  if (!(error instanceof DiscordAPIError) || typeof error.code !== 'number') return error
+  const { code, status } = error
+  const unclear = code === 0 || PASSING.has(code) || status === 401 || status === 429 || status < 400 || status >= 500
+  if (unclear) return error
+  return new PostRefused(FINAL[code] ?? `Discord refused: ${error.message.split('\n')[0] ?? code}`, { cause: error })
+}
+
+/** The calls the adapter makes. All reject with PostRefused for a final no. */
+export class Api {
+  readonly rest: REST
+
+  constructor(rest: REST) {
+    this.rest = rest
+  }
+
+  async get(path: string, query?: Record<string, string>): Promise<unknown> {
+    return this.#call(() => this.rest.get(route(path), query ? { query: new URLSearchParams(query) } : {}))
+  }
+
+  async put(path: string, body?: unknown): Promise<unknown> {
+    return this.#call(() => this.rest.put(route(path), body === undefined ? {} : { body }))
+  }
+
+  async delete(path: string): Promise<void> {
+    await this.#call(() => this.rest.delete(route(path)))
+  }
+
+  async post(path: string, body?: unknown): Promise<unknown> {
+    return this.#call(() => this.rest.post(route(path), body === undefined ? {} : { body }))
+  }
+
+  async patch(path: string, body: unknown): Promise<unknown> {
+    return this.#call(() => this.rest.patch(route(path), { body }))
+  }
+
+  /** Posts a message, opening an archived thread first where Discord does not by itself. Gives its id. */
+  async send(room: string, body: Record<string, unknown>, files: readonly UploadFile[] = []): Promise<string> {
+    return this.opening(room, async () => {
+      const path = route(`/channels/${room}/messages`)
+      const made = await this.#withoutReference(body, (b) =>
+        this.rest.post(path, withFiles({ ...b, ...NO_PINGS }, files)),
+      )
+      return (made as { id: string }).id
+    })
+  }
+
+  /** Changes a message. False where it does not exist any more. */
+  async edit(room: string, id: string, body: Record<string, unknown>): Promise<boolean> {
+    try {
+      const path = route(`/channels/${room}/messages/${id}`)
+      await this.opening(room, () => this.rest.patch(path, { body: { ...body, ...NO_PINGS } }))
+      return true
+    } catch (error) {
+      if (codeOf(error) === 10008) return false
+      throw error
+    }
+  }
+
+  /** Answers an interaction or posts to it, by its own token. */
+  async interaction(method: 'post' | 'patch' | 'delete', path: string, body?: Record<string, unknown>): Promise<void> {
+    await this.#call(() => this.rest[method](route(path), { auth: false, ...(body ? { body } : {}) }))
+  }
+
+  /** Runs a call on a thread; one that says "archived" is repeated once the thread is opened. */
+  async opening<T>(room: string, call: () => Promise<T>): Promise<T> {
+    return this.#call(async () => {
+      try {
+        return await call()
+      } catch (error) {
+        if (codeOf(error) !== 50083) throw error
+        await this.rest.patch(route(`/channels/${room}`), { body: { archived: false } })
+        return call()
+      }
+    })
+  }
+
+  /** Without the permission to read history a reply is refused: then it is posted as no reply. */
+  async #withoutReference<T>(
+    body: Record<string, unknown>,
+    call: (body: Record<string, unknown>) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await call(body)
+    } catch (error) {
+      if (codeOf(error) !== 160002 || !body.message_reference) throw error
+      const { message_reference: _, ...rest } = body
+      return call(rest)
+    }
+  }
+
+  async #call<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call()
+    } catch (error) {
+      throw asRefusal(error)
+    }
+  }
+}
+
+function withFiles(
+  body: Record<string, unknown>,
+  files: readonly UploadFile[],
+): { body: unknown; files?: never } | object {
+  if (files.length === 0) return { body }
+  const attachments = files.map(({ name }, id) => ({ id: String(id), filename: name }))
+  return {
+    body: { ...body, attachments },
+    files: files.map(({ name, data }) => ({ name, data: Buffer.from(data, 'utf8'), contentType: 'text/plain' })),
+  }
+}
+
+function route(path: string): RouteLike {
+  return path as RouteLike
+}

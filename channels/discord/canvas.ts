@@ -1,0 +1,243 @@
+import type { Address, MessageRef, PostLog, TurnCanvas } from '../../src/channel/channel-adapter.ts'
+import { PostRefused, type PostTools, postOnce } from '../../src/channel/post-once.ts'
+import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import type { Log } from '../../src/util/log.ts'
+import { type Clock, sleep } from '../../src/util/time.ts'
+import type { Api } from './api.ts'
+import type { RawMessage } from './inbound.ts'
+import { TIMES } from './limits.ts'
+import { isPartKey, type Part, renderView } from './outbound.ts'
+import { postContent, removePost } from './posts.ts'
+import { Typing } from './typing.ts'
+
+/** Waits after a round in which something failed, ms; the last one repeats. */
+const WAITS = [1000, 2000, 5000, 10_000, 30_000]
+/** Failed rounds after which a canvas that nobody waits for gives up. */
+const ROUNDS_ALONE = 10
+
+/** When the last post or edit of a conversation was, so that turns that follow each other share one pace. */
+export type Paces = Map<string, number>
+
+export interface CanvasTools {
+  readonly api: Api
+  readonly post: Omit<PostTools, 'posts'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly paces: Paces
+  /** Aborts when the adapter stops. */
+  readonly stopped: AbortSignal
+}
+
+interface Shown {
+  readonly ref: MessageRef
+  /** What stands there; undefined where it is not known. */
+  content: string | undefined
+}
+
+export class DiscordCanvas implements TurnCanvas {
+  readonly #tools: CanvasTools
+  readonly #to: Address
+  readonly #turn: string
+  readonly #posts: PostLog
+  readonly #typing: Typing
+  readonly #abort = new AbortController()
+  #view: TurnView | undefined
+  /** Counts the draws; `#done` is the last one that stands complete. */
+  #version = 0
+  #done = 0
+  #running: Promise<void> | undefined
+  #waiting = 0
+  #shown: Map<string, Shown> | undefined
+  /** Parts that Discord will not take or that a person deleted. */
+  readonly #given = new Set<string>()
+
+  constructor(tools: CanvasTools, to: Address, turn: string, posts: PostLog) {
+    this.#tools = tools
+    this.#to = to
+    this.#turn = turn
+    this.#posts = posts
+    const room = to.replyIn ?? to.id
+    this.#typing = new Typing(tools.clock, () =>
+      tools.api.post(`/channels/${room}/typing`).then(
+        () => undefined,
+        () => undefined,
+      ),
+    )
+  }
+
+  draw(view: TurnView): void {
+    this.#view = view
+    this.#version++
+    if (isWorking(view.phase) && !this.#stopped()) this.#typing.on()
+    else this.#typing.off()
+    this.#kick()
+  }
+
+  async settle(signal: AbortSignal): Promise<void> {
+    this.#typing.off()
+    const abort = (): void => this.#abort.abort(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+    this.#waiting++
+    try {
+      while (this.#done !== this.#version) {
+        signal.throwIfAborted()
+        this.#tools.stopped.throwIfAborted()
+        this.#kick()
+        await this.#running
+      }
+    } finally {
+      this.#waiting--
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  #stopped(): boolean {
+    return this.#abort.signal.aborted || this.#tools.stopped.aborted
+  }
+
+  #kick(): void {
+    if (this.#running || this.#stopped()) return
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  /** Works until the last draw stands, or the canvas is stopped. Does not reject. */
+  async #run(): Promise<void> {
+    const signal = AbortSignal.any([this.#abort.signal, this.#tools.stopped])
+    for (let failed = 0; this.#done !== this.#version; ) {
+      try {
+        if (await this.#round(signal)) failed = 0
+        else failed++
+      } catch (error) {
+        if (signal.aborted) return
+        failed++
+        this.#tools.log.warn({ reason: messageOf(error), turn: this.#turn }, 'an answer could not be shown yet')
+      }
+      if (failed >= ROUNDS_ALONE && this.#waiting === 0) return
+      const wait = WAITS[Math.min(failed, WAITS.length) - 1]
+      if (wait !== undefined && !(await this.#slept(wait, signal))) return
+    }
+  }
+
+  #slept(ms: number, signal: AbortSignal): Promise<boolean> {
+    return sleep(this.#tools.clock, ms, signal).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** Brings every part to the last view; false where something failed and is to be tried again. */
+  async #round(signal: AbortSignal): Promise<boolean> {
+    this.#shown ??= await this.#recall()
+    const failed = new Set<string>()
+    let parts: readonly Part[] = []
+    let version = 0
+    for (;;) {
+      signal.throwIfAborted()
+      if (version !== this.#version) {
+        version = this.#version
+        parts = this.#view ? renderView(this.#view, this.#turn) : []
+      }
+      const next = parts.find((part) => !failed.has(part.key) && this.#differs(part))
+      if (!next) break
+      const shown = this.#shown.get(next.key)
+      if (shown && (await this.#paced(signal)) && version !== this.#version) continue
+      if (!(await this.#bring(next, shown, signal))) failed.add(next.key)
+    }
+    if (!(await this.#removeSurplus(parts))) return false
+    if (failed.size === 0) this.#done = version
+    return failed.size === 0
+  }
+
+  #differs(part: Part): boolean {
+    return !this.#given.has(part.key) && this.#shown?.get(part.key)?.content !== part.content
+  }
+
+  /** Parts from before a restart, with what stands there, so that only what differs is edited. */
+  async #recall(): Promise<Map<string, Shown>> {
+    const known = await this.#posts.known(`${this.#turn}/`)
+    const shown = new Map<string, Shown>()
+    for (const [key, ref] of known) {
+      if (!isPartKey(key, this.#turn)) continue
+      const content = await this.#tools.api.get(`/channels/${ref.room}/messages/${ref.id}`).then(
+        (message) => (message as RawMessage).content,
+        () => undefined,
+      )
+      shown.set(key, { ref, content })
+    }
+    return shown
+  }
+
+  /** Waits until the conversation may be edited again. */
+  async #paced(signal: AbortSignal): Promise<true> {
+    const { clock, paces } = this.#tools
+    const last = paces.get(this.#to.id) ?? 0
+    const wait = Math.min(last + TIMES.edit - clock.now(), TIMES.edit)
+    if (wait > 0) await sleep(clock, wait, signal)
+    return true
+  }
+
+  async #bring(part: Part, shown: Shown | undefined, signal: AbortSignal): Promise<boolean> {
+    try {
+      if (shown) await this.#edit(part, shown)
+      else await this.#post(part, signal)
+      return true
+    } catch (error) {
+      if (error instanceof PostRefused) {
+        this.#tools.log.warn(
+          { reason: error.reason, turn: this.#turn, part: part.key },
+          'a part of an answer was refused',
+        )
+        this.#given.add(part.key)
+        return true
+      }
+      if (signal.aborted) throw error
+      this.#tools.log.warn({ reason: messageOf(error), turn: this.#turn }, 'a part of an answer is tried again')
+      return false
+    } finally {
+      this.#tools.paces.set(this.#to.id, this.#tools.clock.now())
+    }
+  }
+
+  async #edit(part: Part, shown: Shown): Promise<void> {
+    const there = await this.#tools.api.edit(shown.ref.room, shown.ref.id, { content: part.content })
+    shown.content = part.content
+    if (!there) this.#given.add(part.key)
+  }
+
+  async #post(part: Part, signal: AbortSignal): Promise<void> {
+    const { key, content } = part
+    const to = this.#to
+    const first = key.endsWith('/0')
+    const send = (): Promise<MessageRef> =>
+      postContent(this.#tools.api, first || to.replyIn === undefined ? to : { ...to, id: to.replyIn }, { key, content })
+    const tools = { ...this.#tools.post, posts: this.#posts }
+    const { ref, posted } = await postOnce(tools, { key, to, kind: 'text', text: content, send }, signal)
+    this.#shown?.set(key, { ref, content: posted ? content : undefined })
+  }
+
+  /** Messages that the view no longer needs go away. */
+  async #removeSurplus(parts: readonly Part[]): Promise<boolean> {
+    const wanted = new Set(parts.map((part) => part.key))
+    let clean = true
+    for (const [key, { ref }] of this.#shown ?? []) {
+      if (wanted.has(key)) continue
+      try {
+        await removePost(this.#tools.api, ref)
+      } catch (error) {
+        this.#tools.log.warn({ reason: messageOf(error), part: key }, 'a part of an answer could not be removed')
+        if (!(error instanceof PostRefused)) {
+          clean = false
+          continue
+        }
+      }
+      await this.#posts.forget(key)
+      this.#shown?.delete(key)
+      this.#given.delete(key)
+    }
+    return clean
+  }
+}

@@ -1,0 +1,206 @@
+import type { CardCall, CardOutcome, CardView } from '../../src/channel/card.ts'
+import { PostRefused } from '../../src/channel/post-once.ts'
+import { makeVisible, oneLine } from '../../src/util/visible.ts'
+import { LIMITS } from './limits.ts'
+import { escapeText, inlineCode } from './markdown.ts'
+import { fileName } from './outbound.ts'
+
+export interface CardFile {
+  readonly name: string
+  readonly data: string
+}
+
+export interface RenderedCard {
+  readonly content: string
+  readonly components: readonly unknown[]
+  readonly files: readonly CardFile[]
+}
+
+/** Room kept for a card's first and last line in any state, UTF-16 units. */
+const FRAME = 420
+/** Longest note shown on a closed card; the whole note is in the journal. */
+const NOTE = 250
+/** Room a line of text gets, from generous to the least at which it still says something. */
+const SIZES = [
+  { header: 200, text: 300 },
+  { header: 100, text: 120 },
+  { header: 40, text: 60 },
+] as const
+type Size = (typeof SIZES)[number]
+
+const OUTCOMES: Readonly<Record<CardOutcome, string>> = {
+  approved: '✅ **Approved**',
+  always: '✅ **Approved, always from now on**',
+  denied: '🚫 **Rejected**',
+  stopped: '⏹️ **Stopped, not run**',
+  expired: '⌛ **Expired, not run**',
+  superseded: '↪️ **Replaced by a new card, not run**',
+  unshowable: '🚫 **Too long to show, not run**',
+}
+
+/** How a card's calls are shown; the same for every state of the card, so that its files stay what they are. */
+interface Layout {
+  readonly body: string
+  readonly files: readonly CardFile[]
+}
+
+/**
+ * An approval as one message. A payload that does not fit is a file of exactly its bytes. Throws PostRefused where an
+ * open card cannot show all that would run; a closed one is shortened instead.
+ */
+export function renderCard(card: CardView): RenderedCard {
+  const layout = layOut(card)
+  if (card.state.kind === 'open') {
+    if (!layout) throw new PostRefused('unshowable')
+    return {
+      content: frame(openHead(card), layout.body, expiry(card.state.expiresAt)),
+      components: buttons(card),
+      files: layout.files,
+    }
+  }
+  const head = closedHead(card)
+  const body = layout?.body ?? card.calls.map((call, i) => title(call, i, SIZES[2])).join('\n')
+  const content = frame(head, body, '')
+  return {
+    content: content.length <= LIMITS.content ? content : `${content.slice(0, LIMITS.content - 2)}\n…`,
+    components: [],
+    files: [],
+  }
+}
+
+function frame(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n')
+}
+
+function openHead(card: CardView): string {
+  const many = card.calls.length > 1 ? ` for ${card.calls.length} calls, decided together` : ''
+  return `🔐 **Approval needed**${many} · turn ${inlineCode(oneLine(card.turn, 20))}`
+}
+
+function expiry(at: number | undefined): string {
+  return at === undefined ? '' : `-# Rejected by itself <t:${Math.floor(at / 1000)}:R>`
+}
+
+function closedHead(card: CardView): string {
+  if (card.state.kind !== 'closed') return ''
+  const { outcome, by, note } = card.state
+  const who = by === undefined ? '' : ` by ${escapeText(oneLine(by, 60))}`
+  const line = `${OUTCOMES[outcome]}${who} · turn ${inlineCode(oneLine(card.turn, 20))}`
+  return note ? `${line}\nNote: ${inlineCode(oneLine(note, NOTE))}` : line
+}
+
+/** Payloads stand on the card as long as they fit; the longest go into files first. Undefined where it cannot be shown. */
+function layOut(card: CardView): Layout | undefined {
+  const room = LIMITS.content - FRAME
+  for (const size of SIZES) {
+    const attached = new Set(card.calls.flatMap((call, i) => (showsWhole(call) ? [] : [i])))
+    for (;;) {
+      const body = bodyOf(card, attached, size)
+      if (body.length <= room) return withFiles(card, attached, body)
+      const next = longest(card, attached)
+      if (next === undefined) break
+      attached.add(next)
+    }
+  }
+  return undefined
+}
+
+/** Three backticks would end the code block in which the payload stands. */
+function showsWhole(call: CardCall): boolean {
+  return !call.payload.text.includes('```')
+}
+
+function longest(card: CardView, attached: ReadonlySet<number>): number | undefined {
+  const left = card.calls
+    .map((call, i) => ({ i, length: call.payload.text.length }))
+    .filter(({ i }) => !attached.has(i))
+  return left.sort((a, b) => b.length - a.length).find(({ length }) => length > 0)?.i
+}
+
+function withFiles(card: CardView, attached: ReadonlySet<number>, body: string): Layout | undefined {
+  const files = card.calls.flatMap((call, i) =>
+    attached.has(i) ? [{ name: attachmentName(call, i), data: call.payload.text }] : [],
+  )
+  const tooLarge = card.calls.some((call, i) => attached.has(i) && call.payload.bytes > LIMITS.fileBytes)
+  return tooLarge || files.length > LIMITS.files ? undefined : { body, files }
+}
+
+function attachmentName(call: CardCall, index: number): string {
+  return `${index + 1}-${fileName(call.payload.filename)}`
+}
+
+function bodyOf(card: CardView, attached: ReadonlySet<number>, size: Size): string {
+  const changed =
+    card.changed === undefined
+      ? []
+      : [`✏️ Changed since it was approved: ${escapeText(oneLine(card.changed, size.text))}`]
+  return [...changed, ...card.calls.map((call, i) => callText(call, i, attached.has(i), size))].join('\n')
+}
+
+function title(call: CardCall, index: number, size: Size): string {
+  return `**${index + 1}.** ${inlineCode(oneLine(call.tool, 64))} ${inlineCode(oneLine(call.header, size.header))}`
+}
+
+function callText(call: CardCall, index: number, attached: boolean, size: Size): string {
+  const line = (sign: string, text: string | undefined): string[] =>
+    text === undefined ? [] : [`${sign} ${escapeText(oneLine(text, size.text))}`]
+  return [
+    title(call, index, size),
+    attached ? fileLine(call, index) : payloadBlock(call),
+    ...line('⚠️', call.warning),
+    ...line('Because:', call.because),
+    ...(call.covers === undefined ? [] : [`*Always allow* will cover ${inlineCode(oneLine(call.covers, size.text))}`]),
+  ].join('\n')
+}
+
+function payloadBlock(call: CardCall): string {
+  const text = makeVisible(call.payload.text)
+  return text === '' ? '(nothing further)' : `\`\`\`\n${text}\n\`\`\``
+}
+
+function fileLine(call: CardCall, index: number): string {
+  const { text, bytes, sha256 } = call.payload
+  const hidden = [...new Set(makeVisible(text).match(/⟨U\+[0-9A-F]+⟩/g) ?? [])].filter((mark) => !text.includes(mark))
+  const warning = hidden.length ? `\n⚠️ Holds characters that do not show: ${hidden.slice(0, 5).join(' ')}` : ''
+  return `📎 All of it is in ${inlineCode(attachmentName(call, index))}: ${bytes} bytes, SHA-256 \`${sha256}\`${warning}`
+}
+
+const STYLE = { primary: 1, secondary: 2, success: 3, danger: 4 } as const
+
+function buttons(card: CardView): readonly unknown[] {
+  const button = (verb: string, label: string, style: number): unknown => ({
+    type: 2,
+    style,
+    label,
+    custom_id: `ts:${verb}:${card.approval}`,
+  })
+  return [
+    {
+      type: 1,
+      components: [
+        button('approve', 'Approve', STYLE.success),
+        ...(card.always ? [button('always', 'Always allow', STYLE.primary)] : []),
+        button('deny', 'Reject', STYLE.danger),
+        button('note', 'Note…', STYLE.secondary),
+      ],
+    },
+  ]
+}
+
+/** What a pressed button or a sent form is about; undefined where it is none of ours. */
+export function parseCustomId(
+  id: string,
+): { verb: 'approve' | 'always' | 'deny' | 'note'; approval: string } | undefined {
+  const [, verb, approval] = /^ts:(approve|always|deny|note):(.{1,80})$/.exec(id) ?? []
+  return verb === 'approve' || verb === 'always' || verb === 'deny' || verb === 'note'
+    ? approval === undefined
+      ? undefined
+      : { verb, approval }
+    : undefined
+}
+
+/** Whether a message's components are those of the open card whose post key names its approval. */
+export function isCardOf(components: unknown, key: string): boolean {
+  const ids = [...JSON.stringify(components ?? []).matchAll(/"ts:approve:([^"]+)"/g)].map((found) => found[1] ?? '')
+  return ids.some((id) => id !== '' && key.includes(id))
+}

@@ -1,0 +1,50 @@
+import type { Attachment } from '../../src/channel/channel-adapter.ts'
+
+/** Where Discord keeps what people attach (Discord docs, Reference: Signed Attachment CDN URLs). */
+const HOSTS: readonly string[] = ['cdn.discordapp.com', 'media.discordapp.net']
+const STANDARD_API = 'https://discord.com/api'
+
+/**
+ * Loads an attachment from Discord's own file hosts; where another API is configured, from that host alone. Rejects
+ * for any other host, a redirect, an answer that is not 200, an HTML page that should be something else, and more
+ * than `maxBytes`, which is counted while it comes.
+ */
+export async function download(
+  file: Attachment,
+  options: { apiUrl: string; maxBytes: number; signal: AbortSignal },
+): Promise<Uint8Array> {
+  const url = new URL(file.url)
+  if (!isOwnHost(url, options.apiUrl)) throw new Error(`${url.host} is not a file host of Discord`)
+  const response = await fetch(url, {
+    redirect: 'error',
+    signal: options.signal,
+    headers: { 'accept-encoding': 'identity' },
+  })
+  try {
+    if (!response.ok) throw new Error(`the file host answered ${response.status}`)
+    const type = response.headers.get('content-type') ?? ''
+    if (type.startsWith('text/html') && !/html/.test(file.mime ?? '') && !/\.x?html?$/i.test(file.name))
+      throw new Error('the file host answered with a web page')
+    return await readUpTo(response, options.maxBytes)
+  } finally {
+    if (!response.bodyUsed) await response.body?.cancel()
+  }
+}
+
+function isOwnHost(url: URL, apiUrl: string): boolean {
+  if (apiUrl.replace(/\/+$/, '') === STANDARD_API)
+    return url.protocol === 'https:' && url.port === '' && HOSTS.includes(url.hostname)
+  const api = new URL(apiUrl)
+  return url.host === api.host && url.protocol === api.protocol
+}
+
+async function readUpTo(response: Response, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > maxBytes) throw new Error(`the file is larger than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

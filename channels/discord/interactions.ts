@@ -1,0 +1,258 @@
+import type { Address, InboundCommand, InboundHandler, Person } from '../../src/channel/channel-adapter.ts'
+import type { DiscordConfig } from '../../src/config/config.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import type { Log } from '../../src/util/log.ts'
+import type { Api } from './api.ts'
+import { parseCustomId } from './cards.ts'
+import { isAllowed, isThread, personOf, type RawUser } from './inbound.ts'
+import { CHANNEL_TYPES, FLAGS, LIMITS } from './limits.ts'
+import { renderPieces } from './markdown.ts'
+import { nonceOf } from './outbound.ts'
+import { type Place, placeOf } from './places.ts'
+
+/** What is used of an interaction (Interactions docs). */
+export interface RawInteraction {
+  readonly id: string
+  readonly application_id: string
+  readonly token: string
+  readonly type: number
+  readonly channel_id?: string
+  readonly channel?: Record<string, unknown>
+  readonly guild_id?: string
+  readonly user?: RawUser
+  readonly member?: { readonly user: RawUser; readonly nick?: string | null }
+  readonly message?: { readonly id: string }
+  readonly data?: {
+    readonly name?: string
+    readonly custom_id?: string
+    readonly options?: readonly { readonly name: string; readonly value?: unknown }[]
+    readonly components?: readonly unknown[]
+  }
+}
+
+const TYPE = { command: 2, component: 3, modal: 5 } as const
+const ANSWER = { message: 4, deferred: 5, deferredUpdate: 6, modal: 9 } as const
+const LINK_FORM = 'ts:link'
+const NO_PINGS = { parse: [], replied_user: false }
+const NOT_STORED = 'That could not be stored; nothing was changed. Please try again.'
+
+export interface InteractionTools {
+  readonly api: Api
+  readonly config: DiscordConfig
+  readonly log: Log
+  readonly inbound: InboundHandler
+  /** The place if it is known: what an interaction tells of a channel may lack the thread's parent. */
+  place(id: string): Place | undefined
+}
+
+/**
+ * One press, command or form. It is acknowledged before anything else happens; one that could not be acknowledged has
+ * failed for the person and does nothing. Does not reject.
+ */
+export async function onInteraction(tools: InteractionTools, raw: RawInteraction): Promise<void> {
+  try {
+    if (raw.type === TYPE.command) await onCommand(tools, raw)
+    else if (raw.type === TYPE.component) await onPress(tools, raw)
+    else if (raw.type === TYPE.modal) await onForm(tools, raw)
+  } catch (error) {
+    tools.log.warn({ reason: messageOf(error), interaction: raw.id }, 'an interaction could not be answered')
+  }
+}
+
+function personIn(raw: RawInteraction): Person {
+  const user = raw.member?.user ?? raw.user
+  return user ? personOf(user, raw.member?.nick) : { id: '', name: '', bot: false }
+}
+
+function placeIn(tools: InteractionTools, raw: RawInteraction): Place {
+  const known = tools.place(raw.channel_id ?? '')
+  return known ?? placeOf({ ...raw.channel, id: raw.channel_id }, raw.guild_id)
+}
+
+function acknowledge({ api }: InteractionTools, raw: RawInteraction, body: Record<string, unknown>): Promise<void> {
+  return api.interaction('post', `/interactions/${raw.id}/${raw.token}/callback`, body)
+}
+
+/** A line for this person alone, as many messages as it takes. `placeholder`: the first of them fills the deferred one. */
+async function tellPrivately(
+  { api }: InteractionTools,
+  raw: RawInteraction,
+  text: string,
+  placeholder: boolean,
+): Promise<void> {
+  const hook = `/webhooks/${raw.application_id}/${raw.token}`
+  const pieces = renderPieces(text)
+  if (placeholder && pieces.length === 0) return api.interaction('delete', `${hook}/messages/@original`)
+  for (const [i, content] of pieces.entries()) {
+    const body = { content, allowed_mentions: NO_PINGS }
+    if (placeholder && i === 0) await api.interaction('patch', `${hook}/messages/@original`, body)
+    else await api.interaction('post', hook, { ...body, flags: FLAGS.ephemeral | FLAGS.suppressEmbeds })
+  }
+}
+
+/** Runs the handler; what it cannot store is said to the person. */
+async function handled<T>(
+  tools: InteractionTools,
+  raw: RawInteraction,
+  placeholder: boolean,
+  run: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await run()
+  } catch (error) {
+    tools.log.error({ err: error, interaction: raw.id }, 'a decision or command could not be stored')
+    await tellPrivately(tools, raw, NOT_STORED, placeholder)
+    return undefined
+  }
+}
+
+async function onPress(tools: InteractionTools, raw: RawInteraction): Promise<void> {
+  const press = parseCustomId(raw.data?.custom_id ?? '')
+  if (press?.verb === 'note') return acknowledge(tools, raw, { type: ANSWER.modal, data: noteForm(press.approval) })
+  await acknowledge(tools, raw, { type: ANSWER.deferredUpdate })
+  if (press) await decide(tools, raw, { approval: press.approval, verb: press.verb })
+}
+
+async function decide(
+  tools: InteractionTools,
+  raw: RawInteraction,
+  decision: { approval: string; verb: 'approve' | 'always' | 'deny'; note?: string },
+): Promise<void> {
+  const by = personIn(raw)
+  const receipt = await handled(tools, raw, false, () =>
+    tools.inbound.decision({ channel: 'discord', by, ...decision }),
+  )
+  if (receipt?.text) await tellPrivately(tools, raw, receipt.text, false)
+}
+
+async function onForm(tools: InteractionTools, raw: RawInteraction): Promise<void> {
+  const id = raw.data?.custom_id ?? ''
+  const fields = fieldsOf(raw.data?.components ?? [])
+  if (id === LINK_FORM) {
+    await acknowledge(tools, raw, { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } })
+    return runCommand(tools, raw, 'link', { token: (fields.get('token') ?? '').trim() })
+  }
+  const form = parseCustomId(id)
+  const update = raw.message
+    ? { type: ANSWER.deferredUpdate }
+    : { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } }
+  await acknowledge(tools, raw, update)
+  const note = (fields.get('note') ?? '').trim()
+  const verb = fields.get('choice')
+  if (form && (verb === 'approve' || verb === 'deny'))
+    await decide(tools, raw, { approval: form.approval, verb, ...(note ? { note } : {}) })
+}
+
+/** The values of a sent form, by custom id: text, or the first thing chosen. */
+function fieldsOf(components: readonly unknown[]): Map<string, string> {
+  const found = new Map<string, string>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    const c = value as Record<string, unknown>
+    const chosen = Array.isArray(c.values) ? c.values[0] : c.value
+    if (typeof c.custom_id === 'string' && typeof chosen === 'string') found.set(c.custom_id, chosen)
+    visit(c.component)
+    if (Array.isArray(c.components)) c.components.forEach(visit)
+  }
+  components.forEach(visit)
+  return found
+}
+
+async function onCommand(tools: InteractionTools, raw: RawInteraction): Promise<void> {
+  const name = raw.data?.name ?? ''
+  if (!isAllowed(placeIn(tools, raw), tools.config)) {
+    const data = { content: 'I do not work in this channel.', flags: FLAGS.ephemeral, allowed_mentions: NO_PINGS }
+    return acknowledge(tools, raw, { type: ANSWER.message, data })
+  }
+  const args: Record<string, string> = {}
+  for (const { name: key, value } of raw.data?.options ?? []) if (value !== undefined) args[key] = String(value)
+  if (name === 'link' && args.token === undefined)
+    return acknowledge(tools, raw, { type: ANSWER.modal, data: linkForm() })
+  await acknowledge(tools, raw, { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } })
+  await runCommand(tools, raw, name, args)
+}
+
+async function runCommand(
+  tools: InteractionTools,
+  raw: RawInteraction,
+  name: string,
+  args: Record<string, string>,
+): Promise<void> {
+  const place = placeIn(tools, raw)
+  const room = raw.channel_id ?? ''
+  const to: Address | undefined =
+    isThread(place.type) || place.type === CHANNEL_TYPES.dm ? { channel: 'discord', id: room } : undefined
+  const command: InboundCommand = {
+    key: raw.id,
+    channel: 'discord',
+    by: personIn(raw),
+    name,
+    args,
+    room,
+    ...(to ? { to } : {}),
+  }
+  const reply = await handled(tools, raw, true, () => tools.inbound.command(command))
+  if (!reply) return
+  const visible = !reply.private && (await showPublicly(tools, raw, room, reply.text))
+  await tellPrivately(tools, raw, visible ? '' : reply.text, true)
+}
+
+/** For everybody; false where Discord does not let us post there. The text is posted once for this use of the command. */
+async function showPublicly(
+  tools: InteractionTools,
+  raw: RawInteraction,
+  room: string,
+  text: string,
+): Promise<boolean> {
+  try {
+    for (const [i, content] of renderPieces(text).entries()) {
+      const nonce = nonceOf(`command:${raw.id}/${i}`)
+      await tools.api.send(room, { content, nonce, enforce_nonce: true, flags: FLAGS.suppressEmbeds })
+    }
+    return true
+  } catch (error) {
+    tools.log.warn({ reason: messageOf(error), room }, 'a public answer is given privately')
+    return false
+  }
+}
+
+function noteForm(approval: string): object {
+  const option = (value: string, label: string): object => ({ value, label })
+  return {
+    custom_id: `ts:note:${approval}`,
+    title: 'Decide with a note',
+    components: [
+      {
+        type: 18,
+        label: 'Decision',
+        component: {
+          type: 3,
+          custom_id: 'choice',
+          placeholder: 'Approve or reject',
+          min_values: 1,
+          max_values: 1,
+          required: true,
+          options: [option('approve', 'Approve'), option('deny', 'Reject')],
+        },
+      },
+      {
+        type: 18,
+        label: 'Note',
+        description: 'The model reads it.',
+        component: { type: 4, custom_id: 'note', style: 2, min_length: 1, max_length: 2000, required: true },
+      },
+    ],
+  }
+}
+
+function linkForm(): object {
+  const title = 'Link your account'.slice(0, LIMITS.modalTitle)
+  const input = { type: 4, custom_id: 'token', style: 1, min_length: 1, max_length: 200, required: true }
+  return {
+    custom_id: LINK_FORM,
+    title,
+    components: [
+      { type: 18, label: 'Token', description: 'It begins with ts_. Nobody else sees it.', component: input },
+    ],
+  }
+}

@@ -1,0 +1,114 @@
+import { GatewayIntentBits, PermissionFlagsBits } from 'discord.js'
+import type { DiscordConfig } from '../../src/config/config.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import { Api, codeOf, createRest } from './api.ts'
+
+/** What the adapter really uses of Discord: nothing of it is for later. */
+export const DISCORD_NEEDS = {
+  intents: [
+    { name: 'Guilds', bit: GatewayIntentBits.Guilds, privileged: false },
+    { name: 'GuildMessages', bit: GatewayIntentBits.GuildMessages, privileged: false },
+    { name: 'DirectMessages', bit: GatewayIntentBits.DirectMessages, privileged: false },
+    { name: 'MessageContent', bit: GatewayIntentBits.MessageContent, privileged: true },
+  ],
+  permissions: [
+    { name: 'View Channels', bit: PermissionFlagsBits.ViewChannel },
+    { name: 'Send Messages', bit: PermissionFlagsBits.SendMessages },
+    { name: 'Create Public Threads', bit: PermissionFlagsBits.CreatePublicThreads },
+    { name: 'Send Messages in Threads', bit: PermissionFlagsBits.SendMessagesInThreads },
+    { name: 'Attach Files', bit: PermissionFlagsBits.AttachFiles },
+    { name: 'Read Message History', bit: PermissionFlagsBits.ReadMessageHistory },
+    { name: 'Add Reactions', bit: PermissionFlagsBits.AddReactions },
+  ],
+  scopes: ['bot', 'applications.commands'],
+} as const
+
+/** All intents as one number, as IDENTIFY wants them. */
+export function intentBits(): number {
+  return DISCORD_NEEDS.intents.reduce((sum, { bit }) => sum | bit, 0)
+}
+
+/** Where an administrator of a server lets the bot in. */
+export function inviteUrl(applicationId: string): string {
+  const permissions = DISCORD_NEEDS.permissions.reduce((sum, { bit }) => sum | bit, 0n)
+  const query = new URLSearchParams({
+    client_id: applicationId,
+    permissions: permissions.toString(),
+    scope: DISCORD_NEEDS.scopes.join(' '),
+  })
+  return `https://discord.com/oauth2/authorize?${query}`
+}
+
+export interface Check {
+  readonly name: string
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+}
+
+/** The application's switch for message content, and its form for apps that are not verified (Application docs, flags). */
+const CONTENT_FLAGS = (1 << 18) | (1 << 19)
+
+/** What `doctor` asks Discord. Does not reject; posts nothing. */
+export async function checkDiscord(config: DiscordConfig, token: string): Promise<readonly Check[]> {
+  const api = new Api(createRest(config.api_url, token))
+  const checks: Check[] = []
+  const add = (name: string, status: Check['status'], detail: string): void => {
+    checks.push({ name, status, detail })
+  }
+  try {
+    const app = (await api.get('/applications/@me')) as { name: string; flags?: number }
+    add('discord token', 'ok', `accepted for ${app.name}`)
+    if ((app.flags ?? 0) & CONTENT_FLAGS) add('discord message content', 'ok', 'granted')
+    else
+      add(
+        'discord message content',
+        'fail',
+        'switch on "Message Content Intent" on the Bot page of the developer portal',
+      )
+  } catch (error) {
+    const wrong = (error as { status?: unknown }).status === 401
+    const detail = wrong
+      ? 'refused: set the bot token of the developer portal'
+      : `could not be asked: ${messageOf(error)}`
+    add('discord token', 'fail', detail)
+    return checks
+  }
+  await checkGuild(api, config.guild, add)
+  for (const id of config.channels) await checkChannel(api, id, add)
+  return checks
+}
+
+type Add = (name: string, status: Check['status'], detail: string) => void
+
+async function checkGuild(api: Api, guild: string, add: Add): Promise<void> {
+  try {
+    if (guild !== '') {
+      const found = (await api.get(`/guilds/${guild}`)) as { name: string }
+      return add('discord server', 'ok', `is in ${found.name}`)
+    }
+    const all = (await api.get('/users/@me/guilds')) as { name: string }[]
+    if (all.length) add('discord server', 'ok', `is in ${all.length === 1 ? all[0]?.name : `${all.length} servers`}`)
+    else add('discord server', 'warn', 'the bot is in no server yet: invite it with `turnstone discord invite`')
+  } catch (error) {
+    const outside = codeOf(error) !== undefined
+    add(
+      'discord server',
+      'fail',
+      outside ? `the bot is not in server ${guild}` : `could not be asked: ${messageOf(error)}`,
+    )
+  }
+}
+
+async function checkChannel(api: Api, id: string, add: Add): Promise<void> {
+  try {
+    const found = (await api.get(`/channels/${id}`)) as { name?: string }
+    add('discord channel', 'ok', `sees #${found.name ?? id}`)
+  } catch (error) {
+    const unseen = codeOf(error) !== undefined
+    add(
+      'discord channel',
+      'fail',
+      unseen ? `the bot does not see channel ${id}` : `could not be asked: ${messageOf(error)}`,
+    )
+  }
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import type { ToolState, TurnView, ViewItem } from '../../src/channel/turn-view.ts'
+import { oneLine } from '../../src/util/visible.ts'
+import { closeFences } from '../markdown/fences.ts'
+import { LIMITS } from './limits.ts'
+import { inlineCode, isBlank, renderPieces } from './markdown.ts'
+
+const SIGNS: Readonly<Record<ToolState, string>> = {
+  running: '⏳',
+  done: '✅',
+  failed: '❌',
+  denied: '🚫',
+  interrupted: '⚠️',
+  stopped: '⏹️',
+}
+
+/** States that the sign alone does not tell. */
+const WORDS: Partial<Record<ToolState, string>> = {
+  failed: 'failed',
+  denied: 'denied',
+  interrupted: 'interrupted, outcome unknown',
+  stopped: 'stopped',
+}
+
+/** Longest header on a tool's line, and how much of a running tool's output is shown; UTF-16 units and lines. */
+const HEADER = 200
+const TAIL = 600
+const TAIL_LINES = 8
+
+/** One part of a turn: the message that stands under this key. */
+export interface Part {
+  readonly key: string
+  readonly content: string
+}
+
+/** A turn as messages: each section begins a new one, and one that is too long is split. */
+export function renderView(view: TurnView, turn: string): Part[] {
+  return view.sections.flatMap(({ items }, section) =>
+    renderPieces(sectionMarkdown(items)).map((content, part) => ({ key: partKey(turn, section, part), content })),
+  )
+}
+
+function partKey(turn: string, section: number, part: number): string {
+  return `${turn}/${section}/${part}`
+}
+
+/** Whether the key is of one of this turn's parts. */
+export function isPartKey(key: string, turn: string): boolean {
+  return key.startsWith(`${turn}/`) && /^\d+\/\d+$/.test(key.slice(turn.length + 1))
+}
+
+function sectionMarkdown(items: readonly ViewItem[]): string {
+  let out = ''
+  let before: ViewItem['kind'] | undefined
+  const shown = items.filter((item) => item.kind !== 'text' || !isBlank(item.text))
+  for (const [i, item] of shown.entries()) {
+    if (before) out += before === 'tool' && item.kind === 'tool' ? '\n' : '\n\n'
+    out += item.kind === 'text' && i < shown.length - 1 ? closeFences(item.text.trimEnd()) : itemMarkdown(item)
+    before = item.kind
+  }
+  return out
+}
+
+function itemMarkdown(item: ViewItem): string {
+  switch (item.kind) {
+    case 'text':
+      return item.text
+    case 'notice':
+      return item.tone === 'error'
+        ? `⚠️ **${oneLine(item.text, 1500).replaceAll('*', '\\*')}**`
+        : `-# ${oneLine(item.text, 1500)}`
+    case 'tool': {
+      const word = WORDS[item.state] ? ` · ${WORDS[item.state]}` : ''
+      const line = `-# ${SIGNS[item.state]} ${inlineCode(toolText(item.tool, item.header))}${word}`
+      return item.state === 'running' && item.tail ? `${line}\n${tailBlock(item.tail)}` : line
+    }
+  }
+}
+
+/** Headers mostly begin with the tool's name; it is not said twice. */
+function toolText(tool: string, header: string): string {
+  const line = oneLine(header, HEADER)
+  return line.toLowerCase().startsWith(tool.toLowerCase()) ? line : oneLine(`${tool} ${line}`, HEADER + 64)
+}
+
+function tailBlock(tail: string): string {
+  const lines = tail.trimEnd().split('\n').slice(-TAIL_LINES).join('\n').slice(-TAIL)
+  const whole = lines.replace(/^[\udc00-\udfff]/, '').replaceAll('```', '``\u200b`')
+  return isBlank(whole) ? '' : `\`\`\`\n${whole}\n\`\`\``
+}
+
+/** The nonce of a post: the same for a key in every process. */
+export function nonceOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, LIMITS.nonce)
+}
+
+/** A thread's name: one line, never empty. */
+export function threadName(title: string): string {
+  const line = oneLine(title, LIMITS.threadName)
+  return isBlank(line) ? 'Conversation' : line
+}
+
+/** A file name that every platform takes as it is. */
+export function fileName(name: string): string {
+  const safe = name.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^\.+/, '_')
+  return safe.slice(-80) || 'file.txt'
+}

@@ -1,0 +1,52 @@
+import { PermissionFlagsBits } from 'discord.js'
+import type { Address } from '../../src/channel/channel-adapter.ts'
+import { type Api, codeOf } from './api.ts'
+import { threadName } from './outbound.ts'
+import type { Places } from './places.ts'
+
+const EXISTS = 160_004
+
+/**
+ * Makes the thread in which a message is answered, or takes the one it has. Where that is not to be had the message is
+ * answered by replies, and `notice` says why. Rejects where the answer is unclear: to try again is harmless.
+ */
+export async function openThread(
+  api: Api,
+  places: Places,
+  from: { room: string; message: string; title: string; archiveMinutes: number },
+): Promise<{ to: Address; notice?: string }> {
+  const { room, message } = from
+  const thread: Address = { channel: 'discord', id: message }
+  const replies: Address = { ...thread, replyIn: room }
+  const missing = missingPermission(places.permissions(room))
+  if (missing) return { to: replies, notice: cannot(`the permission *${missing}* is missing`) }
+  try {
+    const body = { name: threadName(from.title), auto_archive_duration: from.archiveMinutes }
+    await api.post(`/channels/${room}/messages/${message}/threads`, body)
+    return { to: thread }
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === EXISTS) return { to: thread }
+    if (code === undefined) throw error
+    return { to: replies, notice: cannot(WHY[code] ?? `Discord refused it (${code})`) }
+  }
+}
+
+const WHY: Readonly<Record<number, string>> = {
+  10008: 'the message does not exist any more',
+  50001: 'the permission *View Channel* is missing',
+  50013: 'the permission *Create Public Threads* is missing',
+  50024: 'this kind of channel has none',
+  160006: 'the server has too many active threads',
+}
+
+function cannot(why: string): string {
+  return `I cannot make a thread here: ${why}. I answer by replies.`
+}
+
+function missingPermission(held: bigint | undefined): string | undefined {
+  if (held === undefined) return undefined
+  if (!(held & PermissionFlagsBits.CreatePublicThreads)) return 'Create Public Threads'
+  if (!(held & PermissionFlagsBits.SendMessagesInThreads)) return 'Send Messages in Threads'
+  return undefined
+}
