@@ -26,8 +26,6 @@ import { editOutgoing, findPost, removePost, roomOf, sendOutgoing } from './post
 import { Reader, readHistory } from './reading.ts'
 import { openThread } from './threads.ts'
 
-export { checkDiscord, DISCORD_NEEDS, inviteUrl } from './needs.ts'
-
 const EYES = encodeURIComponent('👀')
 /** Waits between two tries to register the commands, ms. */
 const COMMAND_WAITS = [5000, 30_000, 120_000, 600_000]

@@ -7,6 +7,7 @@ import { type Clock, sleep } from '../../src/util/time.ts'
 import type { Api } from './api.ts'
 import type { RawMessage } from './inbound.ts'
 import { TIMES } from './limits.ts'
+import type { RenderMemo } from './markdown.ts'
 import { isPartKey, type Part, renderView } from './outbound.ts'
 import { postContent, removePost } from './posts.ts'
 import { Typing } from './typing.ts'
@@ -48,6 +49,7 @@ export class DiscordCanvas implements TurnCanvas {
   #done = 0
   #running: Promise<void> | undefined
   #waiting = 0
+  readonly #memo: RenderMemo = { pieces: new Map() }
   #shown: Map<string, Shown> | undefined
   /** Parts that Discord will not take or that a person deleted. */
   readonly #given = new Set<string>()
@@ -83,6 +85,7 @@ export class DiscordCanvas implements TurnCanvas {
     try {
       while (this.#done !== this.#version) {
         signal.throwIfAborted()
+        this.#abort.signal.throwIfAborted()
         this.#tools.stopped.throwIfAborted()
         this.#kick()
         await this.#running
@@ -139,7 +142,7 @@ export class DiscordCanvas implements TurnCanvas {
       signal.throwIfAborted()
       if (version !== this.#version) {
         version = this.#version
-        parts = this.#view ? renderView(this.#view, this.#turn) : []
+        parts = this.#view ? renderView(this.#view, this.#turn, this.#memo) : []
       }
       const next = parts.find((part) => !failed.has(part.key) && this.#differs(part))
       if (!next) break

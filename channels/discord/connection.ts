@@ -73,7 +73,7 @@ export class Connection {
     this.#stop.abort()
     this.#first.resolve()
     this.#set('off')
-    await this.#client?.destroy()
+    await this.#client?.destroy().catch(() => undefined)
   }
 
   #set(state: ChannelState, reason?: string): void {
@@ -150,7 +150,7 @@ export class Connection {
       this.#o.log.warn({ reason: messageOf(error) }, 'the Discord connection has an error')
     })
     events.on('hello', () => {
-      if (over()) void manager.destroy()
+      if (over()) void Promise.resolve(manager.destroy()).catch(() => undefined)
     })
     events.on('closed', ({ code, shardId }) => {
       if (!over()) this.#closed(code, shardId)

@@ -16,14 +16,30 @@ const SPLIT: SplitOptions = {
   tableSize: (rows) => alignedSize(rows) + FENCES,
 }
 
+/** Pieces of an earlier drawing by their source: while an answer grows, all but its last stay the same. */
+export interface RenderMemo {
+  pieces: ReadonlyMap<string, string>
+}
+
+interface Memo {
+  readonly before: ReadonlyMap<string, string>
+  readonly after: Map<string, string>
+}
+
 /** The model's Markdown as messages: each at most 2,000 units and none of them blank. */
-export function renderPieces(markdown: string): string[] {
+export function renderPieces(markdown: string, memo?: Memo): string[] {
   return splitMarkdown(markdown, SPLIT)
-    .map((piece) => {
-      const rendered = renderMarkdown(piece.text)
-      return (rendered.length <= LIMITS.content ? rendered : piece.text).trim()
+    .map(({ text }) => {
+      const rendered = memo?.before.get(text) ?? renderPiece(text)
+      memo?.after.set(text, rendered)
+      return rendered
     })
     .filter((text) => !isBlank(text))
+}
+
+function renderPiece(text: string): string {
+  const rendered = renderMarkdown(text)
+  return (rendered.length <= LIMITS.content ? rendered : text).trim()
 }
 
 /** Nothing that a person would see; Discord refuses such a message (50006). */

@@ -3,7 +3,7 @@ import type { ToolState, TurnView, ViewItem } from '../../src/channel/turn-view.
 import { oneLine } from '../../src/util/visible.ts'
 import { closeFences } from '../markdown/fences.ts'
 import { LIMITS } from './limits.ts'
-import { inlineCode, isBlank, renderPieces } from './markdown.ts'
+import { inlineCode, isBlank, type RenderMemo, renderPieces } from './markdown.ts'
 
 const SIGNS: Readonly<Record<ToolState, string>> = {
   running: '⏳',
@@ -33,10 +33,16 @@ export interface Part {
   readonly content: string
 }
 
-/** A turn as messages: each section begins a new one, and one that is too long is split. */
-export function renderView(view: TurnView, turn: string): Part[] {
+/** A turn as messages: each section begins a new one, and one that is too long is split. `memo` holds the last drawing. */
+export function renderView(view: TurnView, turn: string, memo?: RenderMemo): Part[] {
+  const before = memo?.pieces ?? new Map<string, string>()
+  const after = new Map<string, string>()
+  if (memo) memo.pieces = after
   return view.sections.flatMap(({ items }, section) =>
-    renderPieces(sectionMarkdown(items)).map((content, part) => ({ key: partKey(turn, section, part), content })),
+    renderPieces(sectionMarkdown(items), { before, after }).map((content, part) => ({
+      key: partKey(turn, section, part),
+      content,
+    })),
   )
 }
 

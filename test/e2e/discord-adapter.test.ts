@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { checkDiscord, createDiscordAdapter } from '../../channels/discord/adapter.ts'
+import { createDiscordAdapter } from '../../channels/discord/adapter.ts'
+import { checkDiscord, DISCORD_NEEDS, inviteUrl } from '../../channels/discord/needs.ts'
 import type { CardView } from '../../src/channel/card.ts'
 import type {
   Address,
@@ -334,6 +335,9 @@ describe('connection', () => {
       archive_minutes: 60,
       api_url: sim.apiUrl,
     }
+    await started()
+    expect(sim.gateway.sessions[0]?.intents).toBe(DISCORD_NEEDS.intents.reduce((sum, { bit }) => sum | bit, 0))
+    expect(inviteUrl('1')).toMatch(/client_id=1&permissions=\d+&scope=bot\+applications.commands$/)
     const all = await checkDiscord(config, sim.token)
     expect(all.map((c) => c.status)).toEqual(['ok', 'ok', 'ok', 'ok'])
     sim.grantMessageContent(false)
