@@ -144,6 +144,9 @@ async function runTaken(
     tools.log.error({ err: error, turn: shortId(taken.turn), workstream: workstream.id }, 'a turn failed')
     return { end: 'failed', why: 'Something went wrong inside the gateway.', shown: '' }
   })
+  const facts = { turn: shortId(taken.turn), workstream: workstream.id }
+  if (end.end === 'failed') tools.log.warn({ ...facts, reason: end.why }, 'a turn has failed')
+  else tools.log.info({ ...facts, end: end.end }, 'a turn has come to its end or to a card')
   if (end.end === 'parked') return park(context, shutdown)
   await endTurn(context, end, shutdown)
 }
