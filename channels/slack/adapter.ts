@@ -10,7 +10,7 @@ import type {
   Outgoing,
 } from '../../src/channel/channel-adapter.ts'
 import { PostRefused } from '../../src/channel/post-once.ts'
-import type { Config } from '../../src/config/config.ts'
+import type { SlackConfig } from '../../src/config/config.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sleep } from '../../src/util/time.ts'
 import { isDirect, placeOf } from './address.ts'
@@ -32,7 +32,7 @@ import { SocketReceiver } from './socket-receiver.ts'
 import type { Feature } from './status.ts'
 
 export interface SlackAdapterOptions {
-  readonly config: Config['channels']['slack']
+  readonly config: SlackConfig
   readonly tokens: { readonly bot: string; readonly app?: string; readonly signingSecret?: string }
   readonly publicUrl: string
   readonly tools: AdapterTools

@@ -3,7 +3,7 @@ import { PostRefused } from '../../src/channel/post-once.ts'
 import { makeVisible, oneLine } from '../../src/util/visible.ts'
 import type { Json } from './json.ts'
 import { LIMITS } from './limits.ts'
-import { clip, mrkdwn } from './markdown.ts'
+import { clip, defuse, hasReference, mrkdwn } from './markdown.ts'
 import { fallbackOf, type MessageBody } from './outbound.ts'
 
 /** Action ids carry the verb, values the approval's id; nothing else. */
@@ -19,19 +19,23 @@ const OUTCOMES: Readonly<Record<CardOutcome, string>> = {
   unshowable: '🚫 *Not run*: too long to show',
 }
 
-/** Indexes of calls whose payload is a file before the card: too long alone, or what no longer fits beside the others. */
+/**
+ * Indexes of calls whose payload is a file before the card: too long alone, no longer fitting beside the others, or
+ * holding what Slack writes for a mention, which could not be shown on the card as it is.
+ */
 export function filesBefore(card: CardView): number[] {
   let total = 0
   return card.calls.flatMap((call, i) => {
-    const { length } = makeVisible(call.payload.text)
-    if (length > LIMITS.cardPayload || total + length > LIMITS.cardPayloads) return [i]
+    const { text } = call.payload
+    const { length } = makeVisible(text)
+    if (hasReference(text) || length > LIMITS.cardPayload || total + length > LIMITS.cardPayloads) return [i]
     total += length
     return []
   })
 }
 
 /**
- * The card, wholly from its row. Calls are rich text: text elements cannot be broken out of and ping nobody. Throws
+ * The card, wholly from its row. Calls are rich text, which cannot be broken out of. Throws
  * PostRefused('unshowable') where Slack cannot show all of it.
  */
 export function cardBody(card: CardView): MessageBody {
@@ -70,7 +74,11 @@ function closedLine({ state }: CardView): string {
 
 function callBlock(call: CardCall, attached: boolean): Json {
   const { payload } = call
-  const text = (value: string, style?: Json): Json => ({ type: 'text', text: value, ...(style ? { style } : {}) })
+  const text = (value: string, style?: Json): Json => ({
+    type: 'text',
+    text: defuse(value),
+    ...(style ? { style } : {}),
+  })
   const bold = (value: string): Json => text(value, { bold: true })
   const line = (...elements: Json[]): Json => ({ type: 'rich_text_section', elements })
   const shown = makeVisible(payload.text)
@@ -83,7 +91,7 @@ function callBlock(call: CardCall, attached: boolean): Json {
       ]
     : shown.trim() === ''
       ? []
-      : [{ type: 'rich_text_preformatted', elements: [text(shown)] }]
+      : [{ type: 'rich_text_preformatted', elements: [{ type: 'text', text: shown }] }]
   const notes = [
     ...(call.warning ? [line(bold('⚠️ '), text(makeVisible(call.warning)))] : []),
     ...(call.because ? [line(text(`Asks because: ${makeVisible(call.because)}`))] : []),

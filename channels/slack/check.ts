@@ -1,5 +1,5 @@
 import { WebClient } from '@slack/web-api'
-import type { Config } from '../../src/config/config.ts'
+import type { SlackConfig } from '../../src/config/config.ts'
 import type { Log } from '../../src/util/log.ts'
 import { clientOptions } from './api.ts'
 import { codeOf, slackFault } from './errors.ts'
@@ -16,7 +16,7 @@ const SILENT = { debug() {}, warn() {} } as unknown as Log
 
 /** For doctor: whether the tokens are good and have the scopes that the code uses. Never rejects. */
 export async function checkSlack(
-  config: Config['channels']['slack'],
+  config: SlackConfig,
   tokens: { bot: string; app?: string; signingSecret?: string },
 ): Promise<readonly SlackCheck[]> {
   const client = (token: string): WebClient => new WebClient(token, clientOptions(config.api_url, SILENT))

@@ -98,9 +98,15 @@ export class Files {
       await response.body?.cancel()
       throw new Error(`the file could not be read (HTTP ${response.status})`)
     }
+    // A page that was itself sent has the size that Slack announced.
+    const html = type.startsWith('text/html')
+    const announced = Number(response.headers.get('content-length') ?? file.size) === file.size
+    if (html && !(file.mime?.startsWith('text/html') && announced)) {
+      await response.body?.cancel()
+      throw new Error('the file could not be read (Slack answered with a login page)')
+    }
     const bytes = await readUpTo(response, maxBytes)
-    const page = type.startsWith('text/html') && !(file.mime?.startsWith('text/html') && bytes.length === file.size)
-    if (page) throw new Error('the file could not be read (Slack answered with a login page)')
+    if (html && bytes.length !== file.size) throw new Error('the file could not be read (Slack answered with a page)')
     return bytes
   }
 

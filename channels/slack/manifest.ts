@@ -1,25 +1,19 @@
-import type { Config } from '../../src/config/config.ts'
+import type { SlackConfig } from '../../src/config/config.ts'
 import type { Json } from './json.ts'
-
-type SlackConfig = Config['channels']['slack']
 
 /** What the code uses, and nothing more. */
 export const SLACK_NEEDS = {
   botScopes: [
     'app_mentions:read',
     'channels:history',
-    'channels:read',
     'chat:write',
     'commands',
     'files:read',
     'files:write',
     'groups:history',
-    'groups:read',
     'im:history',
-    'im:read',
     'im:write',
     'mpim:history',
-    'mpim:read',
     'reactions:write',
     'users:read',
   ],

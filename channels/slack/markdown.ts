@@ -10,6 +10,11 @@ const NAMES = /(?<![\w@.+-])@(?=(?:channel|here|everyone)\b)/g
 /** The end of a text that is still being written and may yet become what is broken. */
 const UNDECIDED = /(?:<(?:!\w{0,9}|[@#][A-Z]?)?|(?<![\w@.+-])@\w{0,8})$/
 
+/** Whether the text holds what Slack writes for a mention or a channel. */
+export function hasReference(text: string): boolean {
+  return text.search(REFERENCES) >= 0
+}
+
 /** Breaks, with a space that is seen, what Slack would take for a mention of people; code and e-mail stay as they are. */
 export function defuse(text: string): string {
   return text.replace(REFERENCES, '< ').replace(NAMES, '@ ')

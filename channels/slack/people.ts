@@ -13,6 +13,7 @@ export class People {
   readonly #api: SlackApi
   readonly #clock: Clock
   readonly #names = new Map<string, { name: string; until: number }>()
+  readonly #asking = new Map<string, Promise<void>>()
 
   constructor(api: SlackApi, clock: Clock) {
     this.#api = api
@@ -21,19 +22,30 @@ export class People {
 
   readonly name = (id: string): string | undefined => this.#names.get(id)?.name
 
-  /** Learns the names; never rejects, and takes a second at most. */
+  /** Learns the names; never rejects, and takes a second at most: a slower answer serves the next message. */
   async learn(ids: readonly string[]): Promise<void> {
     const now = this.#clock.now()
     const unknown = ids.filter((id) => /^[UW]/.test(id) && (this.#names.get(id)?.until ?? 0) <= now)
     if (unknown.length === 0) return
     const stop = new AbortController()
-    const asked = Promise.allSettled(unknown.map((id) => this.#ask(id, stop.signal)))
+    const asked = Promise.all(unknown.map((id) => this.#ask(id)))
     await Promise.race([asked, sleep(this.#clock, ASK_MS, stop.signal).catch(() => {})])
-    stop.abort(new Error('enough'))
+    stop.abort()
   }
 
-  async #ask(id: string, signal: AbortSignal): Promise<void> {
-    const user = objectIn(await this.#api.call('users.info', { user: id }, { urgency: 'sign', signal }), 'user')
+  /** One question at a time about one person. */
+  #ask(id: string): Promise<void> {
+    const running = this.#asking.get(id)
+    if (running) return running
+    const asked = this.#fetch(id)
+      .catch(() => {})
+      .finally(() => this.#asking.delete(id))
+    this.#asking.set(id, asked)
+    return asked
+  }
+
+  async #fetch(id: string): Promise<void> {
+    const user = objectIn(await this.#api.call('users.info', { user: id }, { urgency: 'sign' }), 'user')
     const profile = objectIn(user, 'profile')
     const name = textIn(profile, 'display_name') ?? textIn(user, 'real_name') ?? textIn(user, 'name')
     if (!name) return

@@ -31,6 +31,8 @@ export class StatusLine {
   readonly #p: StatusParts
   readonly #place: { room: string; thread?: string }
   #shown = ''
+  #taken = false
+  #writing = false
   #cancel: () => void = () => {}
   #last: Promise<void> = Promise.resolve()
 
@@ -40,16 +42,19 @@ export class StatusLine {
   }
 
   show({ phase, sections }: TurnView): void {
+    this.#writing = phase === 'writing'
     if (!isWorking(phase)) return
     const tool = sections.at(-1)?.items.findLast((i) => i.kind === 'tool' && i.state === 'running')
     const text = tool?.kind === 'tool' ? `is running ${tool.tool}…` : 'is thinking…'
-    // While text grows the text itself is the sign.
-    if (text !== this.#shown && !(phase === 'writing' && this.#shown)) this.#set(text)
+    const stands = this.#shown !== '' && !this.#taken
+    // Text that grows is a sign itself.
+    if (this.#writing ? !stands && !this.#taken : !stands || text !== this.#shown) this.#set(text)
   }
 
   /** A message of ours took the line away. */
   posted(): void {
-    if (this.#shown) this.#set(this.#shown)
+    this.#taken = true
+    if (this.#shown && !this.#writing) this.#set(this.#shown)
   }
 
   /** Resolves when it was tried. Also right after a restart, for a line that an earlier process left. */
@@ -63,13 +68,18 @@ export class StatusLine {
     this.#cancel()
   }
 
+  #again(): void {
+    if (this.#shown && !this.#taken) this.#set(this.#shown)
+  }
+
   #set(status: string): void {
     const { api, clock, log, feature } = this.#p
     const { room, thread } = this.#place
     this.#shown = status
+    this.#taken = false
     this.#cancel()
     if (!thread || !feature.on) return
-    if (status) this.#cancel = clock.after(LIMITS.statusEveryMs, () => this.#set(this.#shown))
+    if (status) this.#cancel = clock.after(LIMITS.statusEveryMs, () => this.#again())
     const args = { channel_id: room, thread_ts: thread, status }
     this.#last = this.#last.then(async () => {
       if (this.#shown !== status) return

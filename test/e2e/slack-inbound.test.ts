@@ -92,13 +92,13 @@ describe('what people write', () => {
 
 describe('delivery', () => {
   test('what cannot be stored is not acknowledged, and comes again', async () => {
-    bench = await Bench.start({ sim: { ackClock: undefined as never } })
+    bench = await Bench.start()
     let tries = 0
     bench.inbound.onMessage = async () => {
       if (++tries < 2) throw new Error('disk full')
     }
     const said = bench.sim.say(bench.ada, bench.sim.im(bench.ada).id, 'keep me')
-    await expect.poll(texts).toEqual(['keep me'])
+    await expect.poll(texts, { timeout: 8000 }).toEqual(['keep me'])
     await expect.poll(() => said.deliveries[0]?.state).toBe('acked')
     expect(said.deliveries[0]?.attempts.length).toBeGreaterThan(1)
     bench.sim.redeliver(said.deliveries[0] as never)
@@ -117,7 +117,7 @@ describe('delivery', () => {
     sim.say(ada, sim.im(ada).id, 'after')
     await expect.poll(texts).toEqual(['during', 'after'])
     expect(bench.adapter.state().state).toBe('ready')
-    await expect.poll(() => sim.sockets.open.length).toBe(1)
+    await expect.poll(() => sim.sockets.open.length, { timeout: 5000 }).toBe(1)
     expect(bench.adapter.state().state).toBe('ready')
   })
 

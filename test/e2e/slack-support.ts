@@ -78,7 +78,6 @@ export class Bench {
   readonly ada: string
   readonly room: string
   readonly lines: string[] = []
-  readonly lanes = new PostLanes()
   readonly config: SlackConfig
   inbound = new FakeInbound()
   adapter: ChannelAdapter
@@ -101,7 +100,7 @@ export class Bench {
   static async start(
     options: { factor?: number; config?: Partial<SlackConfig>; sim?: SlackSimOptions; begin?: boolean } = {},
   ): Promise<Bench> {
-    const clock = fastClock(options.factor ?? 20)
+    const clock = fastClock(options.factor ?? 10)
     const sim = await SlackSim.start({ clock, ackClock: systemClock, ...options.sim })
     const bench = new Bench(sim, clock, await openStore(':memory:'), options.config ?? {})
     if (options.begin !== false) await bench.adapter.start(bench.inbound)
@@ -114,7 +113,7 @@ export class Bench {
       config: this.config,
       tokens: { bot: this.sim.botToken, app: this.sim.appToken, signingSecret: this.sim.signingSecret },
       publicUrl: 'http://127.0.0.1',
-      tools: { clock: this.clock, log, lanes: this.lanes, commands: [] },
+      tools: { clock: this.clock, log, lanes: new PostLanes(), commands: [] },
     })
     this.#all.push(made.adapter)
     return made
