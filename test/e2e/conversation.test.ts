@@ -11,12 +11,13 @@ describe.each(WORLDS)('a team talks to the agent on %s', (name) => {
     s = await stage(name)
   })
   afterAll(async () => {
-    if (process.env.SHOW) console.log(s.gateway.output.join('\n'))
     expect(s.world.violations()).toEqual([])
     expect(s.model.violations).toEqual([])
     await s.stop()
   })
   beforeEach(() => {
+    // Nobody may send more than 30 messages a minute.
+    s.jump(61_000)
     s.model.script([])
   })
 
@@ -57,15 +58,8 @@ describe.each(WORLDS)('a team talks to the agent on %s', (name) => {
 
     it('strangers are told once how to link, others’ threads are closed to them', async () => {
       const before = s.model.completions.length
-      const c = await s.world.mention('stranger', 'let me in')
-      const again = await s.world.mention('stranger', 'please')
-      const told = (): string[] => [
-        ...s.world.private('stranger'),
-        ...s.world.texts(c),
-        ...s.world.texts(again),
-        ...s.world.texts({ room: 'x', message: '' }),
-      ]
-      void told
+      await s.world.mention('stranger', 'let me in')
+      await s.world.mention('stranger', 'please')
       s.model.script(['for alice'])
       const mine = await s.world.mention('alice', 'hello')
       await s.text(mine, 'for alice')
@@ -165,7 +159,7 @@ describe.each(WORLDS)('a team talks to the agent on %s', (name) => {
     })
 
     it('Always allow holds for bash in this conversation and nowhere else', async () => {
-      s.model.script([bash('echo 1'), 'one', bash('echo 2'), 'two', bash('echo 3')])
+      s.model.script([bash('echo 1'), 'one', bash('echo 2'), 'two', bash('echo 3'), 'three'])
       const c = await s.world.mention('alice', 'run 1')
       await s.world.press('alice', c, (await s.card(c)).id, 'always')
       await s.text(c, 'one')
@@ -174,6 +168,7 @@ describe.each(WORLDS)('a team talks to the agent on %s', (name) => {
       expect(s.world.cards(c)).toHaveLength(1)
       const other = await s.world.mention('alice', 'run 3')
       await s.world.press('alice', other, (await s.card(other)).id, 'deny')
+      await s.text(other, 'three')
     })
 
     it('Reject tells the model, Note… carries words both ways', async () => {
