@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import type { CatalogTool, ReadyPlan, RunContext, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { runProcess } from '../src/util/run-process.ts'
-import { plainTerminal } from '../src/util/visible.ts'
+import { oneLine, plainTerminal } from '../src/util/visible.ts'
 import file from './bash.json' with { type: 'json' }
 import { blockedBy } from './support/blocklist.ts'
 import { OutputCollector } from './support/output-collector.ts'
-import { invalid } from './support/plans.ts'
+import { invalid, NOT_VALID } from './support/plans.ts'
 import { scrubEnv } from './support/scrub-env.ts'
 import type { ToolSettings } from './support/settings.ts'
 
@@ -22,7 +22,7 @@ interface Args {
 export function bash(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, async (args, scope) => {
     const command = args.command.replace(/\r\n/g, '\n')
-    if (!command.trim()) return invalid('bash', 'Error: command is empty')
+    if (!command.trim()) return invalid(NOT_VALID, 'Error: command is empty')
     const timeoutMs = args.timeout === undefined ? settings.timeoutMs : args.timeout * 1000
     const stopOnError = args.stop_on_error === true
     const blocked = blockedBy(command)
@@ -45,7 +45,7 @@ function headerOf(command: string, { timeout, stop_on_error }: Args): string {
   const more = lines.length > 1 ? ` (${lines.length - 1} more lines)` : ''
   const settings = [timeout === undefined ? '' : `timeout ${timeout} s`, stop_on_error ? 'stops on error' : '']
   const said = settings.filter(Boolean).join(', ')
-  return `bash${said ? ` [${said}]` : ''}: ${lines[0]}${more}`
+  return `${said ? `[${said}] ` : ''}${oneLine(lines[0] ?? '', 100)}${more}`
 }
 
 async function run(

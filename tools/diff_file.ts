@@ -5,7 +5,7 @@ import { failure, success } from '../src/tool/execute-calls.ts'
 import { cutMiddle } from '../src/tool/limit-result.ts'
 import file from './diff_file.json' with { type: 'json' }
 import { hashOf, isBinary, locate, type Place, readWhole } from './support/file-access.ts'
-import { invalid, observed, pathAct, planned, stillAt } from './support/plans.ts'
+import { invalid, NOT_VALID, observed, pathAct, planned, stillAt } from './support/plans.ts'
 import type { ToolSettings } from './support/settings.ts'
 
 interface Args {
@@ -21,20 +21,20 @@ const MAX_EDITS = 20_000
 /** With content_b the text is the old side and the file the new one. */
 export function diffFile(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
-    planned('diff_file', async () => {
+    planned(async () => {
       const second = args.path_b || undefined
       if (second === undefined && args.content_b === undefined) {
-        return invalid('diff_file', 'Error: give path_b or content_b to compare path_a with')
+        return invalid(NOT_VALID, 'Error: give path_b or content_b to compare path_a with')
       }
       if (second !== undefined && args.content_b !== undefined) {
-        return invalid('diff_file', 'Error: give either path_b or content_b, not both')
+        return invalid(NOT_VALID, 'Error: give either path_b or content_b, not both')
       }
       const a = await locate(args.path_a, scope, settings)
       const b = second === undefined ? undefined : await locate(second, scope, settings)
       const places = b ? [a, b] : [a]
       return {
         kind: 'ready',
-        header: `diff_file: ${places.map((p) => p.shown).join(' and ')}`,
+        header: places.map((p) => p.shown).join(' and '),
         payload: { filename: 'paths.txt', text: places.map((p) => p.path).join('\n') },
         needsApproval: false,
         label: 'diff_file',

@@ -6,7 +6,7 @@ import { sha256 } from '../src/util/ids.ts'
 import file from './edit_file.json' with { type: 'json' }
 import { applyEdits, type Edit, EditFault, replaceAll } from './support/edits.ts'
 import { hashOf, isBinary, locate, type Place, readWhole, writeWhole } from './support/file-access.ts'
-import { invalid, observed, pathAct, planned, stillAt } from './support/plans.ts'
+import { invalid, NOT_VALID, observed, pathAct, planned, stillAt } from './support/plans.ts'
 import type { ToolSettings } from './support/settings.ts'
 
 interface Args {
@@ -26,11 +26,11 @@ interface Change {
 /** Exact replacements in a file that was read and has not changed since. */
 export function editFile(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
-    planned('edit_file', async () => {
+    planned(async () => {
       const wrong = shapeFault(args)
-      if (wrong) return invalid('edit_file', `Error: ${wrong}`)
+      if (wrong) return invalid(NOT_VALID, `Error: ${wrong}`)
       const place = await locate(args.path, scope, settings)
-      const header = `edit_file: ${place.shown}`
+      const header = place.shown
       const before = await readWhole(place)
       const guard = readGuard(before, place, scope)
       if (guard) return invalid(header, `Error: ${guard}`)
@@ -66,7 +66,7 @@ async function readyPlan(of: {
   )
   return {
     kind: 'ready',
-    header: `edit_file: ${place.shown} (${change.summary})`,
+    header: `${place.shown} (${change.summary})`,
     payload: { filename: 'change.diff', text: diff },
     needsApproval: true,
     label: 'edit_file',

@@ -19,12 +19,12 @@ const IMAGE_MAX = 4 * 1024 * 1024
 /** Numbered lines of text, or an image; what was read is remembered with its hash. */
 export function readFile(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
-    planned('read_file', async () => {
+    planned(async () => {
       const place = await locate(args.path, scope, settings)
       await markEarly(place, scope)
       return {
         kind: 'ready',
-        header: `read_file: ${place.shown}`,
+        header: place.shown,
         payload: { filename: 'path.txt', text: place.path },
         needsApproval: false,
         label: 'read_file',

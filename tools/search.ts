@@ -7,7 +7,7 @@ import { plainTerminal } from '../src/util/visible.ts'
 import file from './search.json' with { type: 'json' }
 import { type Chosen, chooseFiles } from './support/choose-files.ts'
 import { locate, PathFault, type Place } from './support/file-access.ts'
-import { invalid, observed, pathAct, planned, stillAt } from './support/plans.ts'
+import { invalid, NOT_VALID, observed, pathAct, planned, stillAt } from './support/plans.ts'
 import { scrubEnv } from './support/scrub-env.ts'
 import type { ToolSettings } from './support/settings.ts'
 import { type FileHits, showHits } from './support/show-hits.ts'
@@ -29,13 +29,13 @@ const BATCH = 500
 /** We choose the files, `grep -E` matches. */
 export function search(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
-    planned('search', async () => {
-      if (!args.query) return invalid('search', 'Error: query is empty')
+    planned(async () => {
+      if (!args.query) return invalid(NOT_VALID, 'Error: query is empty')
       const place = await locate(args.path || '.', scope, settings)
       if (!place.exists) throw new PathFault(`${place.shown}: no such file or folder`)
       return {
         kind: 'ready',
-        header: `search: ${args.query}${args.path ? ` in ${place.shown}` : ''}`,
+        header: `${args.query}${args.path ? ` in ${place.shown}` : ''}`,
         payload: { filename: 'query.txt', text: args.query },
         needsApproval: false,
         label: 'search',

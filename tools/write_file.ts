@@ -16,7 +16,7 @@ interface Args {
 /** Creates, replaces or appends; each of the three has its own approval label. */
 export function writeFile(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
-    planned('write_file', async () => {
+    planned(async () => {
       const place = await locate(args.path, scope, settings)
       const before = place.exists ? await readWhole(place) : undefined
       const append = args.mode === 'append'
@@ -29,7 +29,7 @@ export function writeFile(settings: ToolSettings): CatalogTool {
       const verb = append ? 'append to' : before === undefined ? 'create' : 'replace'
       return {
         kind: 'ready',
-        header: `write_file: ${verb} ${place.shown} (${args.content.length} characters)`,
+        header: `${verb} ${place.shown} (${args.content.length} characters)`,
         payload: { filename: 'content.txt', text: args.content },
         needsApproval: true,
         label,

@@ -20,13 +20,14 @@ export interface RenderedCard {
 const FRAME = 420
 /** Longest note shown on a closed card; the whole note is in the journal. */
 const NOTE = 250
-/** Room a line of text gets, from generous to the least at which it still says something. */
+/** Room a line of text gets. A header is never cut on an open card: it may be a path that is written. */
 const SIZES = [
-  { header: 200, text: 300 },
-  { header: 100, text: 120 },
-  { header: 40, text: 60 },
+  { header: 700, text: 300 },
+  { header: 700, text: 120 },
 ] as const
-type Size = (typeof SIZES)[number]
+/** A closed card that no longer fits may be shortened: it asks for nothing. */
+const CLOSED = { header: 40, text: 60 } as const
+type Size = (typeof SIZES)[number] | typeof CLOSED
 
 const OUTCOMES: Readonly<Record<CardOutcome, string>> = {
   approved: '✅ **Approved**',
@@ -59,7 +60,7 @@ export function renderCard(card: CardView): RenderedCard {
     }
   }
   const head = closedHead(card)
-  const body = layout?.body ?? card.calls.map((call, i) => title(call, i, SIZES[2])).join('\n')
+  const body = layout?.body ?? card.calls.map((call, i) => title(call, i, CLOSED)).join('\n')
   const content = frame(head, body, '')
   return {
     content: content.length <= LIMITS.content ? content : `${content.slice(0, LIMITS.content - 2)}\n…`,

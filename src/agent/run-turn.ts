@@ -248,7 +248,7 @@ async function closeCalls(context: TurnContext, state: 'failed' | 'stopped'): Pr
   const settle = (calls: typeof point.open, text: string) =>
     recordResults(
       context,
-      calls.map((call) => ({ call, header: call.name, state: 'stopped' as const, text })),
+      calls.map((call) => ({ call, header: 'not run', state: 'stopped' as const, text })),
     )
   const why = state === 'stopped' ? 'Stopped by the user.' : 'The turn failed.'
   await settle(point.open, `${why} This call was not run.`)

@@ -34,26 +34,25 @@ async function prepare(call: ToolCall, { catalog, checker, redactor, scope, whol
   const name = call.name.trim()
   const tool = catalog.get(name)
   if (!tool) {
-    return invalid(name || '(no name)', `There is no tool "${name}". There are: ${[...catalog.names].join(', ')}.`)
+    return invalid(`There is no tool "${name}". There are: ${[...catalog.names].join(', ')}.`)
   }
   if (call.arguments.includes(REDACTED) || redactor.finds(call.arguments)) {
     return invalid(
-      name,
       `This call was not run: its arguments hold a secret, or the text ${REDACTED} that stands for one. ` +
         'Secrets cannot be passed through tool calls; let the program read them from its own configuration.',
     )
   }
   const parsed = parseArguments(call.arguments, tool.primaryKey, whole)
-  if (!parsed.ok) return invalid(name, parsed.error)
+  if (!parsed.ok) return invalid(parsed.error)
   const checked = checker.check(tool.spec, parsed.args)
-  if (!checked.ok) return invalid(name, checked.error)
+  if (!checked.ok) return invalid(checked.error)
   try {
     return await tool.plan(checked.args, scope)
   } catch (error) {
-    return invalid(name, `The call could not be prepared: ${redactor.text(messageOf(error))}`)
+    return invalid(`The call could not be prepared: ${redactor.text(messageOf(error))}`)
   }
 }
 
-function invalid(name: string, error: string): InvalidPlan {
-  return { kind: 'invalid', header: name, error }
+function invalid(error: string): InvalidPlan {
+  return { kind: 'invalid', header: 'not a valid call', error }
 }

@@ -3,16 +3,19 @@ import { failure } from '../../src/tool/execute-calls.ts'
 import { locate, PathFault, type Place } from './file-access.ts'
 import type { ToolSettings } from './settings.ts'
 
+/** What a tool's line says of a call that could not even be planned. */
+export const NOT_VALID = 'not a valid call'
+
 export function invalid(header: string, error: string): InvalidPlan {
   return { kind: 'invalid', header, error }
 }
 
 /** A plan, or what is wrong with its paths. Other errors are passed on. */
-export async function planned(header: string, make: () => Promise<ToolPlan>): Promise<ToolPlan> {
+export async function planned(make: () => Promise<ToolPlan>): Promise<ToolPlan> {
   try {
     return await make()
   } catch (error) {
-    if (error instanceof PathFault) return invalid(header, `Error: ${error.message}`)
+    if (error instanceof PathFault) return invalid(NOT_VALID, `Error: ${error.message}`)
     throw error
   }
 }

@@ -93,7 +93,7 @@ describe('bash', () => {
   it('shows the whole script as payload and the first line as header', async () => {
     const b = toolBench()
     const plan = await b.ready('bash', { command: 'one\ntwo\nthree', timeout: 5, stop_on_error: true })
-    expect(plan.header).toBe('bash [timeout 5 s, stops on error]: one (2 more lines)')
+    expect(plan.header).toBe('[timeout 5 s, stops on error] one (2 more lines)')
     expect(plan.payload.text).toBe('one\ntwo\nthree')
     expect(await b.call('bash', { command: 'x', timeout: 601 })).toContain('timeout must be <= 600')
   })
