@@ -80,17 +80,17 @@ async function approved(scene: Scene, sabotage: boolean): Promise<void> {
 async function refused(scene: Scene): Promise<void> {
   const card = await ask(scene, 'run echo never')
   await press(scene, card, 'deny')
-  const text = await answer(scene, 'Denied by user')
+  const text = await answer(scene, 'returned', 'Denied by user')
   scene.checks.check('a refused call is not run, and the model is told', text.includes('It was not run'), text)
 }
 
 async function always(scene: Scene): Promise<void> {
   const card = await ask(scene, 'run echo one')
   await press(scene, card, 'always')
-  await answer(scene, 'one')
+  await answer(scene, 'returned', 'one')
   const before = scene.world.cards(scene.conversation).length
   await write(scene, 'run echo two')
-  await answer(scene, 'two')
+  await answer(scene, 'returned', 'two')
   const after = scene.world.cards(scene.conversation).length
   scene.checks.check('after Always allow the next command runs without a card', before === after)
 }
@@ -103,7 +103,7 @@ async function openCard(scene: Scene): Promise<void> {
 async function pressedAfterRestart(scene: Scene, dir: string): Promise<void> {
   const card = await until(() => scene.world.cards(scene.conversation).find((c) => c.buttons.length > 0), PATIENCE)
   await press(scene, card, 'approve')
-  await answer(scene, 'Wrote')
+  await answer(scene, 'returned', 'Wrote')
   const written = readFileSync(join(dir, 'workspace/notes.txt'), 'utf8')
   scene.checks.check(
     'the old card is pressed after the restart, and the file is written',
@@ -146,10 +146,10 @@ async function press(scene: Scene, card: SeenCard, button: Button): Promise<void
   await scene.world.press('alice', scene.conversation, card.id, button)
 }
 
-/** The next message that holds this and was not told yet. */
-async function answer(scene: Scene, part: string): Promise<string> {
+/** The next message that holds all of this and was not told yet. */
+async function answer(scene: Scene, ...parts: string[]): Promise<string> {
   const text = await until(
-    () => scene.world.texts(scene.conversation).find((t) => t.includes(part) && !scene.told.has(t)),
+    () => scene.world.texts(scene.conversation).find((t) => parts.every((p) => t.includes(p)) && !scene.told.has(t)),
     PATIENCE,
   )
   scene.told.add(text)
