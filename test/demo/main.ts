@@ -4,11 +4,15 @@ import { play } from './play.ts'
 /**
  * One conversation on each platform: simulators on loopback, the real client libraries, the shipped entry, the demo
  * model. Exits 0 only if every check held. `--sabotage` presses Reject where Approve is due: a check must then fail.
+ * `--only=discord` plays one platform.
  */
 const sabotage = process.argv.includes('--sabotage')
+const only = process.argv.find((a) => a.startsWith('--only='))?.slice('--only='.length)
 const checks = new Checks((line) => process.stdout.write(`${line}\n`))
 try {
-  for (const platform of ['discord', 'slack'] as const) await play(platform, checks, { sabotage })
+  for (const platform of ['discord', 'slack'] as const) {
+    if (only === undefined || only === platform) await play(platform, checks, { sabotage })
+  }
 } catch (error) {
   checks.check('the conversation goes on', false, error instanceof Error ? error.message : String(error))
 }

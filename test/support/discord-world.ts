@@ -8,6 +8,9 @@ export interface DiscordWorld extends World {
   readonly channel: string
 }
 
+/** How long people see that somebody types, ms. */
+const TYPING = 10_000
+
 const VERB: Readonly<Record<Button, string>> = { approve: 'approve', always: 'always', deny: 'deny', note: 'note' }
 
 export async function discordWorld(): Promise<DiscordWorld> {
@@ -80,6 +83,10 @@ export async function discordWorld(): Promise<DiscordWorld> {
     },
     private: (who) => sim.ephemerals(people[who].id).map((m) => m.content),
     signs: (_c, id) => [...(sim.world.messages.get(id)?.reactions.keys() ?? [])],
+    atWork: (c) => (sim.typing(c.room).some((at) => at > clock.now() - TYPING) ? ['typing'] : []),
+    losePost: (skip = 0) =>
+      sim.faults.on({ method: 'POST', path: /\/messages$/, afterWork: true, hang: true, skip }).off,
+    hangUnmark: () => sim.faults.on({ method: 'DELETE', path: /\/reactions\//, hang: true }).off,
     async deleteMessage(_c, id) {
       const message = sim.world.messages.get(id)
       if (message) sim.deleteMessage(message)

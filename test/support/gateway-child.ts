@@ -4,7 +4,7 @@ import { messageOf, TurnstoneError } from '../../src/util/errors.ts'
 import { SkewedClock } from './skewed-clock.ts'
 
 /** The product as a child process whose clock the test drives; all else is as `serve` does it. */
-const clock = new SkewedClock()
+const clock = new SkewedClock(Number(process.env.CLOCK_SKEW ?? 0))
 
 process.on('message', (message: { jump?: number }) => {
   if (message.jump !== undefined) clock.jump(message.jump)

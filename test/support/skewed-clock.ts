@@ -2,9 +2,13 @@ import type { Clock } from '../../src/util/time.ts'
 
 /** Real time plus what was skipped: a jump runs every timer that falls due by it, in order. */
 export class SkewedClock implements Clock {
-  #skew = 0
+  #skew: number
   #next = 0
   readonly #timers = new Map<number, { at: number; run: () => void; real: NodeJS.Timeout }>()
+
+  constructor(skew = 0) {
+    this.#skew = skew
+  }
 
   now(): number {
     return Date.now() + this.#skew

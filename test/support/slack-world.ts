@@ -81,6 +81,24 @@ export async function slackWorld(): Promise<SlackWorld> {
     },
     private: (who) => sim.ephemerals(people[who]).map((l) => l.rendered),
     signs: (c, id) => Object.keys(sim.messages(c.room).find((m) => m.ts === id)?.reactions ?? {}),
+    atWork: (c) => {
+      const status = sim.status(c.room, c.thread ?? c.message)
+      return [
+        ...(status ? [status] : []),
+        ...own(c).flatMap((m) => (m.stream?.state === 'in_progress' ? ['stream'] : [])),
+      ]
+    },
+    losePost: (skip = 0) => {
+      let seen = 0
+      const when = (): boolean => seen++ === skip
+      const ends = ['chat.postMessage', 'chat.startStream'].map((method) =>
+        sim.faults.on({ method, hangAfter: true, when }),
+      )
+      return () => {
+        for (const end of ends) end()
+      }
+    },
+    hangUnmark: () => sim.faults.on({ method: 'reactions.remove', hang: true, times: 1 }),
     async deleteMessage(c, id) {
       sim.people.delete(c.room, id)
     },

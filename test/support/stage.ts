@@ -13,8 +13,8 @@ export interface Stage {
   readonly model: ModelSim
   readonly dir: string
   gateway: GatewayProcess
-  /** Ends the process as a crash does and starts it again on the same files. */
-  crash(): Promise<void>
+  /** Ends the process as a crash does and starts it again on the same files and with the same clock. */
+  crash(meanwhile?: () => void | Promise<void>): Promise<void>
   restart(): Promise<void>
   /** Both clocks: the product's and the platform's. */
   jump(ms: number): void
@@ -38,20 +38,25 @@ export async function stage(
     env: { ...world.env, OPENAI_API_KEY: model.key },
     shipped: more.shipped ?? false,
   }
+  let skew = 0
+  const start = (): Promise<GatewayProcess> =>
+    GatewayProcess.start({ ...options, env: { ...options.env, CLOCK_SKEW: String(skew) } })
   const made: Stage = {
     world,
     model,
     dir,
-    gateway: await GatewayProcess.start(options),
-    async crash() {
+    gateway: await start(),
+    async crash(meanwhile) {
       await made.gateway.kill()
-      made.gateway = await GatewayProcess.start(options)
+      await meanwhile?.()
+      made.gateway = await start()
     },
     async restart() {
       await made.gateway.stop()
-      made.gateway = await GatewayProcess.start(options)
+      made.gateway = await start()
     },
     jump(ms) {
+      skew += ms
       world.jump(ms)
       made.gateway.jump(ms)
     },

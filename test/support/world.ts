@@ -45,6 +45,12 @@ export interface World {
   private(who: PersonName): readonly string[]
   /** Names of reactions on a message. */
   signs(c: Conversation, messageId: string): readonly string[]
+  /** What says that somebody is at work there: typing, a status, an open stream. */
+  atWork(c: Conversation): readonly string[]
+  /** The platform takes the bot's post in, its answer never comes; `skip` posts pass first. Returns what ends it. */
+  losePost(skip?: number): () => void
+  /** The platform does not come to take a reaction off. Returns what ends it. */
+  hangUnmark(): () => void
   deleteMessage(c: Conversation, messageId: string): Promise<void>
   /** Everybody or a person pinged by the bot's messages. */
   pings(): readonly string[]
