@@ -1,5 +1,5 @@
 import type { Approval, ApprovalCall } from '../approval/approval.ts'
-import { markPainted, unpaintedApprovals } from '../approval/approvals.ts'
+import { findApproval, markPainted, unpaintedApprovals } from '../approval/approvals.ts'
 import type { CardCall, CardView } from '../channel/card.ts'
 import type { Address, ChannelAdapter, MessageRef, PostLog } from '../channel/channel-adapter.ts'
 import { createPostLog } from '../channel/post-log.ts'
@@ -64,7 +64,7 @@ export async function postCard(
   const card = cardOf(approval)
   const once = { adapter, posts, lanes: tools.lanes, clock: tools.clock }
   try {
-    for (const index of adapter.filesBefore(card)) {
+    for (const index of approval.state === 'open' ? adapter.filesBefore(card) : []) {
       const call = card.calls[index]
       if (!call) continue
       const { filename, text, sha256, bytes } = call.payload
@@ -84,8 +84,10 @@ export async function postCard(
       { key, to, kind: 'card', text: '', send: (note) => adapter.send(to, outgoing, key, note) },
       signal,
     )
-    if (!posted) await adapter.edit(ref, outgoing)
-    await markPainted(tools.store.db, approval)
+    // Somebody may have pressed before the answer to the post was here.
+    const now = (await findApproval(tools.store.db, approval.id)) ?? approval
+    if (!posted || now.state !== approval.state) await adapter.edit(ref, { kind: 'card', card: cardOf(now) })
+    await markPainted(tools.store.db, now)
     return 'shown'
   } catch (error) {
     if (!(error instanceof PostRefused)) throw error
@@ -109,7 +111,17 @@ async function repaint(tools: Tools, approval: Approval, signal: AbortSignal): P
   const known = await posts.known(cardKey(approval.id))
   const refs = [...known].filter(([key]) => approvalOfKey(key) === approval.id)
   for (const [, ref] of refs) await closeCard(tools, { approval, ref, posts }, signal)
+  if (refs.length === 0 && (await isBeingPosted(tools, approval))) {
+    const to = await addressOf(tools, approval)
+    if (to) await postCard(tools, { approval, to, posts }, signal)
+  }
   await markPainted(tools.store.db, approval)
+}
+
+/** Its post was begun and not answered yet: the card may stand there with live buttons. */
+async function isBeingPosted({ store }: Tools, { id }: Approval): Promise<boolean> {
+  const row = await store.db.selectFrom('posts').select('ref').where('key', '=', cardKey(id)).executeTakeFirst()
+  return row !== undefined && row.ref === null
 }
 
 async function closeCard(

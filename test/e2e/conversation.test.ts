@@ -272,7 +272,7 @@ describe.each(WORLDS)('a team talks to the agent on %s', (name) => {
       s.model.script(['hello'])
       const c = await s.world.mention('bob', 'hi')
       await s.text(c, 'hello')
-      expect(await s.world.command('bob', c, 'status')).toMatch(/is idle/)
+      await until(async () => (await s.world.command('bob', c, 'status')).includes('is idle'))
       expect(await s.world.command('bob', c, 'help')).toMatch(/Mention me/)
       expect(await s.world.command('bob', c, 'usage')).toMatch(/Today \(UTC\): \d+ tokens in/)
       expect(await s.world.command('bob', c, 'model')).toMatch(/main \(sim-model\)/)
