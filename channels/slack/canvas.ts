@@ -48,7 +48,6 @@ export class SlackCanvas implements TurnCanvas {
     this.#posts = posts
     this.#status = new StatusLine(parts, to)
     this.#writer = new PartWriter(parts, to, posts, () => this.#status.posted())
-    parts.life.addEventListener('abort', () => this.#end(), { once: true })
   }
 
   draw(view: TurnView): void {
@@ -229,11 +228,5 @@ export class SlackCanvas implements TurnCanvas {
       this.#p.life.addEventListener('abort', done, { once: true })
       if (wakes) this.#wake = done
     })
-  }
-
-  #end(): void {
-    this.#alarm()
-    this.#status.stop()
-    this.#wake()
   }
 }

@@ -190,7 +190,7 @@ export class PartWriter {
 
   async #stop(part: Part, text: string, { covered }: Target): Promise<Brought> {
     const more = text.slice(part.shown?.length ?? 0)
-    await this.#slot()
+    if (more) await this.#slot()
     const { room, id } = part.ref ?? noRef()
     const metadata = metadataOf(part.key, { sum: sha256(text) })
     try {

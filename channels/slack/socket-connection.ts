@@ -4,9 +4,12 @@ import { isJson, type Json } from './json.ts'
 
 /** A connection that is not up by then is given up, ms. */
 const HELLO_WITHIN = 15_000
-/** A ping of ours so often, ms; without any frame for `SILENT` the connection is dead, whatever TCP says. */
+/**
+ * A ping of ours so often, ms; after so many in a row without any frame the connection is dead, whatever TCP says.
+ * Pings are counted, not time: after a machine's sleep or a corrected clock a healthy connection is asked first.
+ */
 const PING_EVERY = 10_000
-const SILENT = 35_000
+const UNANSWERED = 3
 
 export interface SocketEvents {
   frame(frame: Json): void
@@ -20,10 +23,11 @@ export class SocketConnection {
   readonly #events: SocketEvents
   readonly #agent = new Agent()
   #ws: WebSocket | undefined
-  #seen = 0
+  #unanswered = 0
   #up = false
   #ended = false
   #cancel: () => void = () => {}
+  #onEnd: () => void = () => {}
 
   constructor(clock: Clock, events: SocketEvents) {
     this.#clock = clock
@@ -40,11 +44,11 @@ export class SocketConnection {
 
   /** Something was heard. */
   alive(): void {
-    this.#seen = this.#clock.now()
+    this.#unanswered = 0
   }
 
   /** Resolves at `hello`; rejects where the connection fails or says nothing. */
-  connect(url: string, signal: AbortSignal): Promise<void> {
+  connect(url: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const ws = new WebSocket(url, { dispatcher: this.#agent })
       this.#ws = ws
@@ -55,7 +59,7 @@ export class SocketConnection {
         this.#end()
       }
       const cancel = this.#clock.after(HELLO_WITHIN, () => giveUp('Slack did not greet'))
-      signal.addEventListener('abort', () => giveUp('stopped'), { once: true })
+      this.#onEnd = () => reject(new Error('the connection was ended'))
       ws.addEventListener('error', () => giveUp('the connection failed'))
       ws.addEventListener('close', () => giveUp('the connection was closed'))
       ws.addEventListener('message', ({ data }) => {
@@ -84,7 +88,8 @@ export class SocketConnection {
   #watch(): void {
     this.#cancel = this.#clock.after(PING_EVERY, () => {
       if (this.#ended) return
-      if (this.#clock.now() - this.#seen > SILENT) return this.#end()
+      if (this.#unanswered >= UNANSWERED) return this.#end()
+      this.#unanswered++
       if (this.#ws?.readyState === WebSocket.OPEN) ping(this.#ws)
       this.#watch()
     })
@@ -94,6 +99,7 @@ export class SocketConnection {
     if (this.#ended) return
     this.#ended = true
     this.#cancel()
+    this.#onEnd()
     const up = this.#up
     if (this.#ws && this.#ws.readyState < WebSocket.CLOSING) this.#ws.close()
     void this.#agent.destroy().catch(() => {})

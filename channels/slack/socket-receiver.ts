@@ -107,7 +107,7 @@ export class SocketReceiver implements Receiver {
       const url = await this.#parts.open()
       const before = this.#isUp()
       this.#sockets.add(socket)
-      await socket.connect(url, this.#life.signal)
+      await socket.connect(url)
       this.#state = { state: 'degraded', reason: 'no connection to Slack' }
       log.info('connected to Slack')
       if (!before) this.#parts.onUp()

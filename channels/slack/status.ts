@@ -24,6 +24,7 @@ export interface StatusParts {
   readonly clock: Clock
   readonly log: Log
   readonly feature: Feature
+  readonly life: AbortSignal
 }
 
 /** The line "… is thinking" under a thread. A sign only: failures are logged, nothing waits for it. */
@@ -64,21 +65,17 @@ export class StatusLine {
     await this.#last
   }
 
-  stop(): void {
-    this.#cancel()
-  }
-
   #again(): void {
     if (this.#shown && !this.#taken) this.#set(this.#shown)
   }
 
   #set(status: string): void {
-    const { api, clock, log, feature } = this.#p
+    const { api, clock, log, feature, life } = this.#p
     const { room, thread } = this.#place
     this.#shown = status
     this.#taken = false
     this.#cancel()
-    if (!thread || !feature.on) return
+    if (!thread || !feature.on || life.aborted) return
     if (status) this.#cancel = clock.after(LIMITS.statusEveryMs, () => this.#again())
     const args = { channel_id: room, thread_ts: thread, status }
     this.#last = this.#last.then(async () => {

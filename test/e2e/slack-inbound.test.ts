@@ -188,3 +188,16 @@ describe('what only the operator can cure', () => {
       .toEqual({ state: 'failed', reason: 'Socket Mode is switched off for this app' })
   })
 })
+
+test('a quiet connection is kept by its pings, over a sleep of the machine too', async () => {
+  bench = await Bench.start()
+  const { sim, ada } = bench
+  for (let i = 0; i < 5; i++) await new Promise((r) => bench.clock.after(11_000, () => r(undefined)))
+  const { now } = bench.clock
+  Object.assign(bench.clock, { now: () => now() + 3_600_000 })
+  await new Promise((r) => bench.clock.after(15_000, () => r(undefined)))
+  expect(sim.sockets.all.length).toBe(1)
+  expect(sim.sockets.all[0]?.clientPings).toBeGreaterThan(2)
+  sim.say(ada, sim.im(ada).id, 'still here')
+  await expect.poll(texts).toEqual(['still here'])
+}, 30_000)
