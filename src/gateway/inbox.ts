@@ -38,6 +38,8 @@ const DAY = 86_400_000
 /** Turns in a row that bots may begin. */
 const BOT_TURNS = 10
 
+const FULL = `Your message was not taken: ${WAITING_MAX} are waiting already. Send it again when some are answered.`
+
 const HOW_TO_LINK =
   'I do not know you yet. Ask an admin for a token, then link your account with `/link` (on Slack `/turnstone link`).'
 
@@ -144,13 +146,16 @@ export class Inbox implements InboundHandler {
 
   async #accept(m: InboundMessage, user: User, workstream: Workstream | undefined): Promise<void> {
     const refusal = await this.#refusal(m, user, workstream)
-    if (refusal !== undefined) {
-      const { store, clock } = this.#tools
-      if ((await firstTime(store.db, m.key, clock.now())) && refusal) await this.#tellPerson(m, refusal)
-      return
-    }
-    const item = await this.#store(m, user)
-    if (item) await this.#markWaiting(item.workstream, m.key)
+    if (refusal !== undefined) return this.#refuse(m, refusal)
+    const stored = await this.#store(m, user)
+    if (stored === 'full') await this.#refuse(m, FULL)
+    else if (stored) await this.#markWaiting(stored.workstream, m.key)
+  }
+
+  /** Remembered, so that a repeat of it is not told again; '' is said to nobody. */
+  async #refuse(m: InboundMessage, why: string): Promise<void> {
+    const { store, clock } = this.#tools
+    if ((await firstTime(store.db, m.key, clock.now())) && why) await this.#tellPerson(m, why)
   }
 
   /** Why it is not taken, '' where that was said already; undefined: it is taken. */
@@ -160,9 +165,6 @@ export class Inbox implements InboundHandler {
       const last = await this.#lastHuman(workstream)
       const first = await firstTime(store.db, `bots:${workstream.id}:${last}`, clock.now())
       return first ? `Not taken: ${BOT_TURNS} messages in a row came from bots. A person must write first.` : ''
-    }
-    if (workstream && (await queued(this.#tools.store.db, workstream.id)).length >= WAITING_MAX) {
-      return `Your message was not taken: ${WAITING_MAX} are waiting already. Send it again when some are answered.`
     }
     if (!this.#rate.take(user.name)) {
       return `Your message was not taken: that is more than ${PER_MINUTE} in a minute. Send it again a little later.`
@@ -192,11 +194,12 @@ export class Inbox implements InboundHandler {
   }
 
   /** One transaction: the conversation, the message and its job. Undefined where it was taken in before. */
-  async #store(m: InboundMessage, user: User): Promise<{ workstream: string } | undefined> {
+  async #store(m: InboundMessage, user: User): Promise<{ workstream: string } | 'full' | undefined> {
     const { store, clock, queue } = this.#tools
     const now = clock.now()
     return store.transaction(async (tx) => {
       const known = await openAt(tx.db, m.channel, m.place.to.id)
+      if (known && (await queued(tx.db, known.id)).length >= WAITING_MAX) return 'full'
       const workstream = known ?? (await createWorkstream(tx, { owner: user.name, ...beginningOf(m) }, now))
       const context = !known && m.place.kind === 'conversation' && m.place.startedByPeople && m.addressed === 'mention'
       const accepted = await acceptMessage(

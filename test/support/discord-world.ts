@@ -54,6 +54,31 @@ export async function discordWorld(): Promise<DiscordWorld> {
       const dm = sim.dm(people[who])
       return { room: dm.id, message: sim.say(people[who], dm, text).id }
     },
+    async withFiles(who, text, files) {
+      return conversation(sim.say(people[who], channel, `<@${sim.bot.id}> ${text}`, { files: [...files] }))
+    },
+    async peoplesThread(lines) {
+      const [[first, line] = ['alice', 'first'] as const, ...rest] = lines
+      const root = sim.say(people[first], channel, line)
+      const thread = sim.startThread(people[first], channel, 'a thread', { from: root })
+      for (const [who, text] of rest) sim.say(people[who], thread, text)
+      return { room: thread.id, message: root.id }
+    },
+    async link(who, token) {
+      const opened = sim.command(people[who], channel, 'link', {})
+      const outcome = await opened.outcome
+      if (outcome.kind !== 'modal') throw new Error(`no form but ${outcome.kind}`)
+      const sent = sim.submitModal(opened, { token })
+      await sent.outcome
+      return until(() => [sent.shown?.content ?? '', ...sent.followups.map((m) => m.content)].join('').trim())
+    },
+    async askByCommand(who, question) {
+      await until(() => sim.commands.list('').length > 0)
+      const ran = sim.command(people[who], channel, 'ask', { prompt: question })
+      await ran.outcome
+      const thread = await until(() => sim.threadsOf(channel.id).find((t) => t.name.startsWith(question.slice(0, 20))))
+      return { room: thread.id, message: thread.id }
+    },
     async redeliver(id) {
       sim.redeliver(id)
     },

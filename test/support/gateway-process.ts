@@ -65,7 +65,7 @@ export class GatewayProcess {
 
   /** Skips so much time. */
   jump(ms: number): void {
-    this.child.send({ jump: ms })
+    if (this.child.connected) this.child.send({ jump: ms })
   }
 
   /** SIGKILL: as a crash. */

@@ -44,6 +44,29 @@ export async function slackWorld(): Promise<SlackWorld> {
       const { ts } = say(people[who], room, text)
       return { room, thread: ts, message: ts }
     },
+    async withFiles(who, text, files) {
+      const { ts } = say(people[who], channel, `${sim.mention} ${text}`, { files: [...files] })
+      return { room: channel, thread: ts, message: ts }
+    },
+    async peoplesThread(lines) {
+      const [[first, line] = ['alice', 'first'] as const, ...rest] = lines
+      const { ts } = say(people[first], channel, line)
+      for (const [who, text] of rest) say(people[who], channel, text, { thread_ts: ts })
+      return { room: channel, thread: ts, message: ts }
+    },
+    async link(who, token) {
+      const before = sim.views.length
+      await sim.slash(people[who], channel, 'link').ack
+      const view = await until(() => sim.views[before])
+      const seen = sim.ephemerals(people[who]).length
+      await sim.submitView(people[who], view.id, { token: { token } }).ack
+      return until(() => sim.ephemerals(people[who])[seen]?.rendered)
+    },
+    async askByCommand(who, question) {
+      await sim.slash(people[who], channel, question).ack
+      const line = await until(() => sim.own(channel).find((m) => m.rendered.includes(question)))
+      return { room: channel, thread: line.ts, message: line.ts }
+    },
     async redeliver(id) {
       for (const delivery of said.get(id)?.deliveries ?? []) sim.redeliver(delivery)
     },

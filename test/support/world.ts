@@ -30,6 +30,14 @@ export interface World {
   /** Writes in the conversation, without a mention unless asked for; the message's id. */
   write(c: Conversation, who: PersonName, text: string, mention?: boolean): Promise<string>
   direct(who: PersonName, text: string): Promise<Conversation>
+  /** A mention with files. */
+  withFiles(who: PersonName, text: string, files: readonly { name: string; bytes: Buffer }[]): Promise<Conversation>
+  /** A thread of people only, with these lines said in it, oldest first; the bot is not mentioned. */
+  peoplesThread(lines: readonly (readonly [PersonName, string])[]): Promise<Conversation>
+  /** Fills the form of `link` in; what the person was told. */
+  link(who: PersonName, token: string): Promise<string>
+  /** Asks by slash command in the channel; the conversation that it began. */
+  askByCommand(who: PersonName, question: string): Promise<Conversation>
   /** Delivers the person's message once more. */
   redeliver(messageId: string): Promise<void>
   /** What the bot has written there, cards left out, oldest first. */
