@@ -147,7 +147,20 @@ class GatewayProcess implements Gateway {
     this.#slackRequest = channels.slackRequest
     const adapters = new Map(channels.adapters.map((a) => [a.type, a]))
     const identities = new Identities(store, clock, config.users)
-    const tools: GatewayTools = { config, store, clock, log, queue, signals, lanes, models, identities, adapters }
+    const redactor = this.#redactor
+    const tools: GatewayTools = {
+      config,
+      store,
+      clock,
+      log,
+      redactor,
+      queue,
+      signals,
+      lanes,
+      models,
+      identities,
+      adapters,
+    }
     const inbox = new Inbox(tools)
     const decisions = new Decisions(tools)
     const agent: AgentTools = {
@@ -155,7 +168,6 @@ class GatewayProcess implements Gateway {
       models,
       catalog: createToolCatalog(createTools(this.#toolSettings(workspace.runAs))),
       checker: new ArgumentChecker(),
-      redactor: this.#redactor,
       outlet: createTurnOutlet(tools),
       workspaceOf: (id) => workspace.of(id),
       refuseUnshowable: (approval) => decisions.refuseUnshowable(approval),

@@ -7,6 +7,7 @@ import type { ModelRegistry } from '../model/model-registry.ts'
 import type { Store } from '../store/store.ts'
 import { messageOf } from '../util/errors.ts'
 import type { Log } from '../util/log.ts'
+import type { Redactor } from '../util/redact.ts'
 import type { Clock } from '../util/time.ts'
 import type { Identities } from '../workstream/identities.ts'
 
@@ -16,6 +17,7 @@ export interface GatewayTools {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
+  readonly redactor: Redactor
   readonly queue: JobQueue
   readonly signals: Signals
   readonly lanes: PostLanes

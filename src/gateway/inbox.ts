@@ -8,6 +8,7 @@ import type {
   InboundHandler,
   InboundMessage,
   MessageRef,
+  Person,
 } from '../channel/channel-adapter.ts'
 import { firstTime, notSince, wasSeen } from '../store/seen.ts'
 import { acceptMessage, queued, wasAccepted } from '../turn/inbox-store.ts'
@@ -58,11 +59,21 @@ export class Inbox implements InboundHandler {
   }
 
   decision(d: InboundDecision): Promise<DecisionReceipt> {
-    return this.#decisions.press(d)
+    return this.#decisions.press(d.note === undefined ? d : { ...d, note: this.#tools.redactor.text(d.note) })
   }
 
   command(c: InboundCommand): Promise<CommandReply> {
-    return this.#commands.run(c)
+    return this.#commands.run({ ...c, by: this.#withoutSecrets(c.by), args: this.#argsWithoutSecrets(c) })
+  }
+
+  /** A token for `link` is the one secret that a command may hold. */
+  #argsWithoutSecrets({ name, args }: InboundCommand): Readonly<Record<string, string>> {
+    if (name === 'link' || (name === 'words' && parseWords(args.text ?? '')?.name === 'link')) return args
+    return Object.fromEntries(Object.entries(args).map(([key, value]) => [key, this.#tools.redactor.text(value)]))
+  }
+
+  #withoutSecrets(person: Person): Person {
+    return { ...person, name: this.#tools.redactor.text(person.name) }
   }
 
   deleted(ref: MessageRef): Promise<void> {
@@ -73,8 +84,10 @@ export class Inbox implements InboundHandler {
     return missedPlaces(this.#tools, channel)
   }
 
-  async message(m: InboundMessage): Promise<void> {
-    const { store, identities } = this.#tools
+  async message(raw: InboundMessage): Promise<void> {
+    const { store, identities, redactor } = this.#tools
+    // What is a secret is never stored, not even where a person wrote it.
+    const m = { ...raw, text: redactor.text(raw.text), author: this.#withoutSecrets(raw.author) }
     if ((await wasSeen(store.db, m.key)) || (await wasAccepted(store.db, m.key))) return
     const user = await identities.userOf(m.channel, m.author.id)
     if (!user) return this.#unlinked(m)
