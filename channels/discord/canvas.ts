@@ -1,5 +1,5 @@
 import type { Address, MessageRef, PostLog, TurnCanvas } from '../../src/channel/channel-adapter.ts'
-import { PostRefused, type PostTools, postOnce } from '../../src/channel/post-once.ts'
+import { adoptPending, PostRefused, type PostTools, postOnce } from '../../src/channel/post-once.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
@@ -134,7 +134,7 @@ export class DiscordCanvas implements TurnCanvas {
 
   /** Brings every part to the last view; false where something failed and is to be tried again. */
   async #round(signal: AbortSignal): Promise<boolean> {
-    this.#shown ??= await this.#recall()
+    this.#shown ??= await this.#recall(signal)
     const failed = new Set<string>()
     let parts: readonly Part[] = []
     let version = 0
@@ -150,9 +150,15 @@ export class DiscordCanvas implements TurnCanvas {
       if (shown && (await this.#paced(signal)) && version !== this.#version) continue
       if (!(await this.#bring(next, shown, signal))) failed.add(next.key)
     }
-    if (!(await this.#removeSurplus(parts))) return false
+    // While text may still come, what stood there stays until it is written over: a key posted anew so soon would be
+    // taken for the message that was removed.
+    if ((this.#waiting > 0 || !this.#isGrowing()) && !(await this.#removeSurplus(parts))) return false
     if (failed.size === 0) this.#done = version
     return failed.size === 0
+  }
+
+  #isGrowing(): boolean {
+    return this.#view !== undefined && isWorking(this.#view.phase)
   }
 
   #differs(part: Part): boolean {
@@ -160,7 +166,8 @@ export class DiscordCanvas implements TurnCanvas {
   }
 
   /** Parts from before a restart, with what stands there, so that only what differs is edited. */
-  async #recall(): Promise<Map<string, Shown>> {
+  async #recall(signal: AbortSignal): Promise<Map<string, Shown>> {
+    await adoptPending({ ...this.#tools.post, posts: this.#posts }, this.#to, `${this.#turn}/`, signal)
     const known = await this.#posts.known(`${this.#turn}/`)
     const shown = new Map<string, Shown>()
     for (const [key, ref] of known) {

@@ -1,5 +1,5 @@
 import type { Address, PostLog, TurnCanvas } from '../../src/channel/channel-adapter.ts'
-import type { PostLanes } from '../../src/channel/post-once.ts'
+import { adoptPending, type PostLanes } from '../../src/channel/post-once.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
@@ -163,6 +163,8 @@ export class SlackCanvas implements TurnCanvas {
   /** After a restart: what stands there is taken up, compared, and brought to the view's content. */
   async #resume(view: TurnView): Promise<void> {
     if (this.#resumed) return
+    const { adapter, lanes, clock, life } = this.#p
+    await adoptPending({ adapter, posts: this.#posts, lanes, clock }, this.#to, `${this.#turn}/`, life)
     const known = await this.#posts.known(`${this.#turn}/`)
     const refs = [...known].flatMap(([key, ref]) => {
       const found = /^(\d+)\/(\d+)$/.exec(key.slice(this.#turn.length + 1))

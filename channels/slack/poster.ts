@@ -2,7 +2,7 @@ import type { Address, MessageRef, PendingPost } from '../../src/channel/channel
 import type { Clock } from '../../src/util/time.ts'
 import { msOf, type Place, placeOf, tsOf } from './address.ts'
 import type { CallHow, SlackApi } from './api.ts'
-import { codeOf, SlackRefused } from './errors.ts'
+import { codeOf, SlackRefused, SlackUnclear } from './errors.ts'
 import { isJson, type Json, listIn, objectIn, textIn } from './json.ts'
 
 /** Messages may be dated a little before the row that announces them: clocks differ, ms. */
@@ -144,6 +144,7 @@ export class Poster {
 
   /** Our own messages of the place since `from`, oldest first, with their metadata. */
   async own(to: Address, from: number): Promise<Json[]> {
+    if (!this.botId) throw new SlackUnclear('Slack has not told us yet who we are')
     const { room, thread } = await this.place(to)
     const method = thread ? 'conversations.replies' : 'conversations.history'
     const base = { channel: room, oldest: tsOf(from), inclusive: true, limit: 200, include_all_metadata: true }

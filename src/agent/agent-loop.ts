@@ -52,12 +52,12 @@ async function reportInterrupted(context: TurnContext, calls: readonly ToolCall[
   const text =
     'Interrupted: the gateway stopped while this call was running. Its outcome is unknown: it may have run in part or ' +
     'to its end. It was not run again. Look before you repeat it.'
+  const names = [...new Set(calls.map((c) => c.name))].join(', ')
   await recordResults(
     context,
     calls.map((call) => ({ call, header: headerOf(call.id), state: 'interrupted' as const, text })),
+    `Interrupted by a restart: ${names}. Its outcome is unknown and it was not run again.`,
   )
-  const names = [...new Set(calls.map((c) => c.name))].join(', ')
-  await notice(context, `Interrupted by a restart: ${names}. Its outcome is unknown and it was not run again.`, 'info')
 }
 
 export async function notice(context: TurnContext, text: string, tone: 'info' | 'error'): Promise<void> {
@@ -67,24 +67,40 @@ export async function notice(context: TurnContext, text: string, tone: 'info' | 
 
 /** What came for this turn's place while it was busy, and at its beginning what began it. */
 async function takeWaiting(context: TurnContext, first: boolean): Promise<void> {
-  const { store, outlet } = context.tools
-  const items = (await queued(store.db, context.workstream.id)).filter((i) => first || sameThread(i, context))
-  const mine = first ? items.filter((i) => i.replyTo.thread === items[0]?.replyTo.thread) : items
+  const mine = await waiting(context, first)
   if (mine.length === 0) return
   const earlier = first && mine[0]?.context ? await earlierMessages(context, mine[0]) : []
   const told: string[] = []
   const user: UserItem[] = []
   for (const item of mine) user.push(await userItem(context, item, told))
   const entries: JournalEntry[] = [...earlier, { kind: 'user', items: user }]
-  await record(context, entries, (tx) =>
-    take(
-      tx,
-      mine.map((i) => i.id),
-      context.turn,
-    ),
-  )
-  await outlet.taken(mine)
+  await recordTaken(context, mine, entries)
   if (told.length > 0) await notice(context, `Not read: ${told.join('; ')}`, 'info')
+}
+
+async function waiting(context: TurnContext, first: boolean): Promise<readonly InboxItem[]> {
+  const items = await queued(context.tools.store.db, context.workstream.id)
+  if (!first) return items.filter((i) => sameThread(i, context))
+  return items.filter((i) => i.replyTo.thread === items[0]?.replyTo.thread)
+}
+
+async function recordTaken(
+  context: TurnContext,
+  items: readonly InboxItem[],
+  entries: readonly JournalEntry[],
+): Promise<void> {
+  const ids = items.map((i) => i.id)
+  await record(context, entries, (tx) => take(tx, ids, context.turn))
+  await context.tools.outlet.taken(items)
+}
+
+/** What would begin the turn, by its text alone: the turn fails and must not leave it to begin the next one. */
+export async function takeUnread(context: TurnContext): Promise<void> {
+  const items = await waiting(context, true)
+  const user = items.map(({ id, author, text }): UserItem => {
+    return { inbox: id, author, content: [{ type: 'text', text: context.tools.redactor.text(text) }] }
+  })
+  if (items.length > 0) await recordTaken(context, items, [{ kind: 'user', items: user }])
 }
 
 function sameThread(item: InboxItem, context: TurnContext): boolean {

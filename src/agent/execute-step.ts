@@ -23,8 +23,12 @@ const TAIL_CHARS = 300
 
 type ResultEntry = Extract<JournalEntry, { kind: 'result' }>
 
-/** One result row for each; shown when stored. */
-export async function recordResults(context: TurnContext, settled: readonly SettledCall[]): Promise<void> {
+/** One result row for each, and a line that belongs to them; shown when stored. */
+export async function recordResults(
+  context: TurnContext,
+  settled: readonly SettledCall[],
+  line?: string,
+): Promise<void> {
   if (settled.length === 0) return
   const entries = settled.map(
     ({ call, header, state, text }): ResultEntry => ({
@@ -37,8 +41,10 @@ export async function recordResults(context: TurnContext, settled: readonly Sett
       isError: true,
     }),
   )
-  await record(context, entries, (tx) => context.files.flush(tx))
+  const notices = line === undefined ? [] : [{ kind: 'notice' as const, text: line, tone: 'info' as const }]
+  await record(context, [...entries, ...notices], (tx) => context.files.flush(tx))
   for (const entry of entries) showResult(context, entry)
+  for (const { text, tone } of notices) context.presenter.show({ type: 'notice', text, tone })
 }
 
 /**

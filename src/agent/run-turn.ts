@@ -7,7 +7,7 @@ import { newId, shortId } from '../util/ids.ts'
 import { type Claim, ClaimLost, takeClaim } from '../workstream/claim.ts'
 import { type JournalEntry, resumePoint } from '../workstream/journal.ts'
 import { findWorkstream, markOpened, type Workstream } from '../workstream/workstreams.ts'
-import { agentLoop, type LoopEnd } from './agent-loop.ts'
+import { agentLoop, type LoopEnd, takeUnread } from './agent-loop.ts'
 import { recordResults } from './execute-step.ts'
 import { loadFileLedger } from './file-ledger.ts'
 import { type AgentTools, record, type TurnContext, TurnStopped, turnRows } from './turn-context.ts'
@@ -198,8 +198,9 @@ async function contextOf(
 async function workOn(context: TurnContext, taken: Taken): Promise<LoopEnd> {
   if (taken.stopped) return { end: 'stopped', shown: '' }
   if (taken.starts > MAX_STARTS) {
-    const ended = resumePoint(await turnRows(context)).kind === 'ended'
-    if (!ended)
+    const rows = await turnRows(context)
+    if (!rows.some((r) => r.kind === 'user')) await takeUnread(context)
+    if (resumePoint(rows).kind !== 'ended')
       return { end: 'failed', why: 'This was begun three times and the gateway went down each time.', shown: '' }
   }
   return agentLoop(context)

@@ -151,6 +151,8 @@ export interface PostLog {
   sent(key: string, ref: MessageRef): Promise<void>
   /** Ids of messages of this conversation that rows other than `key` own. */
   owned(to: Address, key: string): Promise<ReadonlySet<string>>
+  /** Rows without a ref: posts that were begun and whose answer never came. */
+  pending(prefix: string): Promise<readonly Omit<PendingPost, 'owned'>[]>
   /** All rows of this turn that have a ref, by key; what a canvas takes up after a restart. */
   known(prefix: string): Promise<ReadonlyMap<string, MessageRef>>
   /** The message was removed by us; its key may be posted anew. */

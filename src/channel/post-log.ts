@@ -38,6 +38,19 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
         .execute()
       return new Set(rows.flatMap((r) => r.ref_id ?? []))
     },
+    async pending(prefix) {
+      const rows = await store.db
+        .selectFrom('posts')
+        .select(['key', 'at', 'kind', 'text', 'mark'])
+        .where('key', '>=', prefix)
+        .where('key', '<', `${prefix}\uffff`)
+        .where('ref', 'is', null)
+        .orderBy('at')
+        .execute()
+      return rows.map(({ key, at, kind, text, mark }) => {
+        return { key, at, kind: kind as PostKind, text, ...(mark === null ? {} : { mark }) }
+      })
+    },
     async known(prefix) {
       const rows = await store.db
         .selectFrom('posts')

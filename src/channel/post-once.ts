@@ -90,6 +90,21 @@ export async function postOnce(
   })
 }
 
+/**
+ * Settles the posts under a prefix that a crash left without an answer: what stands on the platform gets its ref, what
+ * does not is forgotten. Nothing is posted. For those who may not need these posts any more.
+ */
+export async function adoptPending(tools: PostTools, to: Address, prefix: string, signal: AbortSignal): Promise<void> {
+  if ((await tools.posts.pending(prefix)).length === 0) return
+  await tools.lanes.run(to, async () => {
+    for (const row of await tools.posts.pending(prefix)) {
+      const found = await readBack(tools, { key: row.key, kind: row.kind, to }, row, signal)
+      if (found) await tools.posts.sent(row.key, found)
+      else await tools.posts.forget(row.key)
+    }
+  })
+}
+
 /** A transport error may carry how long the platform wants us to wait. */
 function waitOf(tries: number, error: unknown): number {
   const asked = (error as { retryAfterMs?: unknown } | undefined)?.retryAfterMs
@@ -98,7 +113,7 @@ function waitOf(tries: number, error: unknown): number {
 
 async function readBack(
   { adapter, posts, clock }: PostTools,
-  post: Post,
+  post: Pick<Post, 'key' | 'to' | 'kind'>,
   row: { at: number; text: string; mark?: string },
   signal: AbortSignal,
 ): Promise<MessageRef | undefined> {
@@ -118,7 +133,9 @@ async function readBack(
       const found = await adapter.find(to, pending)
       const age = clock.now() - row.at
       if (found || to.channel !== 'slack' || age >= SETTLE_AGE) return found
-      await sleep(clock, SETTLE_AGE - age, signal)
+      // A clock that was set back must not make it wait for hours.
+      await sleep(clock, Math.min(SETTLE_AGE - age, SETTLE_AGE), signal)
+      if (age < 0) return await adapter.find(to, pending)
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof PostRefused) return undefined

@@ -2,6 +2,7 @@ import { forgetSeen } from '../store/seen.ts'
 import { messageOf } from '../util/errors.ts'
 import { repaintCards } from './card-painter.ts'
 import type { GatewayTools } from './gateway-tools.ts'
+import { sweepSigns } from './signs.ts'
 
 /** How often it looks, ms. */
 const EVERY = 60_000
@@ -15,6 +16,7 @@ export function startCaretaker(tools: GatewayTools, signal: AbortSignal): () => 
     try {
       await wakeForgotten(tools)
       await repaintCards(tools, signal)
+      void sweepSigns(tools)
       await forgetSeen(tools.store.db, tools.clock.now())
     } catch (error) {
       if (!signal.aborted) tools.log.warn({ reason: messageOf(error) }, 'the regular look has failed')

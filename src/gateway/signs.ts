@@ -1,10 +1,10 @@
-import { type InboxItem, setMarked } from '../turn/inbox-store.ts'
+import { type InboxItem, markedAndGone, setMarked } from '../turn/inbox-store.ts'
 import { messageOf } from '../util/errors.ts'
 import type { GatewayTools } from './gateway-tools.ts'
 
 type Tools = Pick<GatewayTools, 'store' | 'log' | 'adapters'>
 
-/** 👀 on a message that waits. The row comes first: what a crash leaves on is taken off later. */
+/** 👀 on a message that waits. The row is set before it is shown and unset after it is gone: a crash leaves none on. */
 export async function setMarkedOn(tools: Tools, item: InboxItem): Promise<void> {
   await quietly(tools, async () => {
     if (!item.ref) return
@@ -15,7 +15,9 @@ export async function setMarkedOn(tools: Tools, item: InboxItem): Promise<void> 
       .where('state', '=', 'queued')
       .returning('id')
       .executeTakeFirst()
-    if (row) await tools.adapters.get(item.ref.channel)?.mark(item.ref, 'received')
+    if (!row) return
+    await tools.adapters.get(item.ref.channel)?.mark(item.ref, 'received')
+    if (!(await isQueued(tools, item.id))) await setMarkedOff(tools, [item])
   })
 }
 
@@ -26,10 +28,20 @@ export async function setMarkedOff(tools: Tools, items: readonly InboxItem[]): P
       if (!item.ref) return
       const row = await tools.store.db.selectFrom('inbox').select('marked').where('id', '=', item.id).executeTakeFirst()
       if (row?.marked !== 1) return
-      await setMarked(tools.store.db, item.id, false)
       await tools.adapters.get(item.ref.channel)?.mark(item.ref, 'none')
+      await setMarked(tools.store.db, item.id, false)
     })
   }
+}
+
+/** Takes 👀 off what does not wait any more. */
+export async function sweepSigns(tools: Tools): Promise<void> {
+  await setMarkedOff(tools, await markedAndGone(tools.store.db))
+}
+
+async function isQueued({ store }: Tools, id: number): Promise<boolean> {
+  const row = await store.db.selectFrom('inbox').select('state').where('id', '=', id).executeTakeFirst()
+  return row?.state === 'queued'
 }
 
 async function quietly({ log }: Tools, work: () => Promise<void>): Promise<void> {

@@ -57,7 +57,7 @@ export function createTurnOutlet(tools: Tools): TurnOutlet {
       }
     },
     download: (channel, file, maxBytes, signal) => adapterOf(channel).download(file, maxBytes, signal),
-    taken: (items) => setMarkedOff(tools, items),
+    taken: async (items) => void setMarkedOff(tools, items),
   }
 }
 

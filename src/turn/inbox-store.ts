@@ -100,6 +100,18 @@ export async function stopQueued(tx: Tx, workstream: string): Promise<readonly I
   return rows.map(toItem)
 }
 
+/** Messages that show 👀 and do not wait. */
+export async function markedAndGone(db: Db): Promise<readonly InboxItem[]> {
+  const rows = await db
+    .selectFrom('inbox')
+    .selectAll()
+    .where('marked', '=', 1)
+    .where('state', '!=', 'queued')
+    .limit(100)
+    .execute()
+  return rows.map(toItem)
+}
+
 /** 👀 was shown, or taken off. */
 export async function setMarked(db: Db, id: number, marked: boolean): Promise<void> {
   await db

@@ -41,7 +41,10 @@ export interface UserItem {
 
 export type JournalRow = JournalEntry & { readonly id: number; readonly turn: string; readonly at: number }
 
-/** Appends under the claim; a new row also resets the turn's count of starts without progress. Throws ClaimLost. */
+/** What came in is no progress: a turn that never gets further than to take it in has a failed start. */
+const INPUTS: ReadonlySet<JournalEntry['kind']> = new Set(['user', 'context', 'notice'])
+
+/** Appends under the claim; progress also resets the turn's count of starts without any. Throws ClaimLost. */
 export async function append(
   tx: Tx,
   claim: Claim,
@@ -57,7 +60,8 @@ export async function append(
       .values({ ws_id: claim.workstream, turn_id: turn, kind, data: cleanJson(data), created_at: now })
       .execute()
   }
-  if (entries.length > 0) await tx.db.updateTable('turns').set({ tries: 0 }).where('id', '=', turn).execute()
+  if (entries.every((e) => INPUTS.has(e.kind))) return
+  await tx.db.updateTable('turns').set({ tries: 0 }).where('id', '=', turn).execute()
 }
 
 /** Every string inside is made fit for the database and for providers. */

@@ -15,6 +15,8 @@ export interface ProcessOptions {
 const ENTRY = resolve(import.meta.dirname, 'gateway-child.ts')
 const SHIPPED = resolve(import.meta.dirname, '../../src/main.ts')
 const READY_WITHIN = 20_000
+/** Compiled code of earlier starts: they are many. */
+const COMPILED = join(tmpdir(), 'gateway-compiled')
 
 /** A gateway as its own process. */
 export class GatewayProcess {
@@ -31,7 +33,13 @@ export class GatewayProcess {
     const args = options.shipped ? ['--max-semi-space-size=2', SHIPPED, 'serve'] : [ENTRY]
     this.child = spawn(process.execPath, args, {
       cwd: dir,
-      env: { PATH: process.env.PATH ?? '', HOME: dir, TURNSTONE_LOG_LEVEL: 'debug', ...options.env },
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: dir,
+        TURNSTONE_LOG_LEVEL: 'debug',
+        NODE_COMPILE_CACHE: COMPILED,
+        ...options.env,
+      },
       stdio: options.shipped ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     for (const pipe of [this.child.stdout, this.child.stderr]) {
@@ -65,7 +73,8 @@ export class GatewayProcess {
 
   /** Skips so much time. */
   jump(ms: number): void {
-    if (this.child.connected) this.child.send({ jump: ms })
+    // It may be on its way out.
+    if (this.child.connected) this.child.send({ jump: ms }, () => undefined)
   }
 
   /** SIGKILL: as a crash. */
