@@ -7,6 +7,7 @@ import type { AgentTools } from './agent/turn-context.ts'
 import type { ChannelAdapter, InboundHandler } from './channel/channel-adapter.ts'
 import { PostLanes } from './channel/post-once.ts'
 import type { Config } from './config/config.ts'
+import { archive } from './gateway/archive.ts'
 import { repaintCards } from './gateway/card-painter.ts'
 import { startCaretaker } from './gateway/caretaker.ts'
 import { commandTable } from './gateway/command-table.ts'
@@ -174,7 +175,7 @@ class GatewayProcess implements Gateway {
       count: (what) => this.#metrics.count(what),
     }
     this.#sayAtStart(channels.adapters, workspace.root)
-    await queue.work((job) => handleJob(agent, decisions, job), { concurrency: TURNS_AT_ONCE })
+    await queue.work((job) => handleJob(agent, tools, decisions, job), { concurrency: TURNS_AT_ONCE })
     const stopCaretaker = startCaretaker(tools, this.#ending.signal)
     signals.onForeignWrite(() => {
       queue.poke()
@@ -269,8 +270,11 @@ class GatewayProcess implements Gateway {
   }
 }
 
-async function handleJob(agent: AgentTools, decisions: Decisions, job: Job): Promise<void> {
-  if (job.key.startsWith('expire:')) return decisions.expire(job.key.slice('expire:'.length))
+/** Keys of jobs are workstreams, but for these two prefixes. */
+async function handleJob(agent: AgentTools, gateway: GatewayTools, decisions: Decisions, job: Job): Promise<void> {
+  const [kind, id = ''] = job.key.split(':')
+  if (kind === 'expire') return decisions.expire(id)
+  if (kind === 'archive') return archive(gateway, id)
   return runTurn(agent, job)
 }
 

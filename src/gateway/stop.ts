@@ -3,6 +3,7 @@ import { audit } from '../store/audit.ts'
 import { type InboxItem, stopQueued } from '../turn/inbox-store.ts'
 import { stopSignal } from '../turn/turn.ts'
 import { markClosed, type Workstream } from '../workstream/workstreams.ts'
+import { ARCHIVE_AFTER, archiveJob } from './archive.ts'
 import type { GatewayTools } from './gateway-tools.ts'
 
 export interface Stopped {
@@ -35,7 +36,10 @@ export async function stopWorkstream(
       .execute()
     for (const { id } of turns) await tools.signals.send(tx, stopSignal(id))
     const messages = await stopQueued(tx, workstream.id)
-    if (close) await markClosed(tx, workstream.id)
+    if (close) {
+      await markClosed(tx, workstream.id)
+      await tools.queue.send(tx, { key: archiveJob(workstream.id), notBefore: at + ARCHIVE_AFTER })
+    }
     await audit(tx, { at, actor: by, action: close ? 'close' : 'stop', workstream: workstream.id, detail: '' })
     await tools.queue.send(tx, { key: workstream.id })
     return { something: turns.length > 0 || messages.length > 0, messages }

@@ -238,6 +238,18 @@ describe('Discord alone', () => {
     ).toMatch(/Create Public Threads/i)
   })
 
+  it('archives the thread of a conversation that was closed', async () => {
+    const t = await on('discord')
+    const { sim } = t.world as DiscordWorld
+    t.model.script(['hello'])
+    const c = await t.world.mention('alice', 'hi')
+    await t.text(c, 'hello')
+    await t.world.write(c, 'alice', 'close', true)
+    await t.text(c, 'Closed by alice')
+    t.jump(3000)
+    await until(() => sim.world.channels.get(c.room)?.thread?.archived, 10_000)
+  })
+
   it('is not called by @everyone, and leaves channels alone that are not allowed', async () => {
     const t = await on('discord', '')
     const world = t.world as DiscordWorld
