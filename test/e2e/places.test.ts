@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, describe, expect, it } from 'vitest'
+import { ModelSim } from '../simulators/model/index.ts'
 import { turnstone } from '../support/command-line.ts'
 import type { DiscordWorld } from '../support/discord-world.ts'
 import { until } from '../support/engine.ts'
-import type { SlackWorld } from '../support/slack-world.ts'
+import { GatewayProcess } from '../support/gateway-process.ts'
+import { type SlackWorld, slackWorld } from '../support/slack-world.ts'
 import { bash, type Stage, said, stage, WORLDS } from '../support/stage.ts'
 
 let s: Stage | undefined
@@ -284,5 +286,37 @@ describe('Slack alone', () => {
     await t.text(c, 'an answer')
     expect(t.model.completions).toHaveLength(11)
     expect(sim.own(channel).filter((m) => m.rendered.includes('an answer'))).toHaveLength(11)
+  })
+
+  it('serves its HTTP mode: event, press, command and form, signed and acknowledged in time', async () => {
+    const world = await slackWorld()
+    const model = await ModelSim.start()
+    model.script(['over http', bash('echo x'), 'done'])
+    const { TURNSTONE_SLACK_TOKEN = '' } = world.env
+    const gateway = await GatewayProcess.start({
+      toml: `[http]\nport = 0\n[models.main]\nbase_url = "${model.baseUrl}"\nmodel = "sim-model"\n${world.toml.replace('[channels.slack]', '[channels.slack]\nmode = "http"')}`,
+      env: {
+        TURNSTONE_SLACK_TOKEN,
+        TURNSTONE_SLACK_SIGNING_SECRET: world.sim.signingSecret,
+        OPENAI_API_KEY: model.key,
+      },
+    })
+    const hook = world.sim.useHttp({ url: `${gateway.url}/slack/events` })
+    await hook.verify()
+    const c = await world.mention('alice', 'hello')
+    await until(() => world.texts(c).find((x) => x.includes('over http')), 10_000)
+    await world.write(c, 'alice', 'run')
+    const card = await until(() => world.cards(c).find((x) => x.buttons.length > 0), 10_000)
+    expect(await world.command('alice', c, 'help')).toContain('Mention me')
+    await world.note('alice', c, card.id, 'approve', 'go on')
+    await until(() => world.texts(c).find((x) => x.includes('done')), 10_000)
+    expect(world.sim.failures).toEqual([])
+    hook.options = { badSignature: true }
+    const forged = await hook.post(`${gateway.url}/slack/events`, '{"type":"event_callback"}', 'application/json')
+    expect(forged.status).toBe(401)
+    const large = await fetch(`${gateway.url}/slack/events`, { method: 'POST', body: 'x'.repeat(1024 * 1024 + 1) })
+    expect(large.status).toBe(413)
+    await gateway.stop()
+    await Promise.all([world.stop(), model.stop()])
   })
 })
