@@ -63,11 +63,12 @@ export async function postOnce(
   signal: AbortSignal,
 ): Promise<{ ref: MessageRef; posted: boolean }> {
   return tools.lanes.run(post.to, async () => {
+    let unclear = false
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted()
       const row = await tools.posts.begin(post.key, post.to, post.kind, post.text)
       if (row.ref) return { ref: row.ref, posted: false }
-      if (!(row.fresh && tries === 0)) {
+      if (!row.fresh && (unclear || tries === 0)) {
         const found = await readBack(tools, post, row, signal)
         if (found) {
           await tools.posts.sent(post.key, found)
@@ -84,6 +85,8 @@ export async function postOnce(
           await tools.posts.forget(post.key)
           throw error
         }
+        // Put off for a time means not posted; anything else may have been.
+        unclear ||= askedToWait(error) === undefined
         await sleep(tools.clock, waitOf(tries, error), signal)
       }
     }
@@ -106,9 +109,13 @@ export async function adoptPending(tools: PostTools, to: Address, prefix: string
 }
 
 /** A transport error may carry how long the platform wants us to wait. */
-function waitOf(tries: number, error: unknown): number {
+function askedToWait(error: unknown): number | undefined {
   const asked = (error as { retryAfterMs?: unknown } | undefined)?.retryAfterMs
-  return typeof asked === 'number' ? asked : (WAITS[Math.min(tries, WAITS.length - 1)] ?? 30_000)
+  return typeof asked === 'number' ? asked : undefined
+}
+
+function waitOf(tries: number, error: unknown): number {
+  return askedToWait(error) ?? WAITS[Math.min(tries, WAITS.length - 1)] ?? 30_000
 }
 
 async function readBack(
