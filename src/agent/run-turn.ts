@@ -1,4 +1,4 @@
-import { openApprovals } from '../approval/approvals.ts'
+import { openApprovals, settleApproval } from '../approval/approvals.ts'
 import type { Address } from '../channel/channel-adapter.ts'
 import type { Job } from '../jobs/job-queue.ts'
 import type { Tx } from '../store/store.ts'
@@ -226,7 +226,7 @@ async function endTurn(context: TurnContext, end: LoopEnd, shutdown: AbortSignal
   if (!known) {
     if (state !== 'done') await closeCalls(context, state)
     const entries = [...endingEntries(end, turn), { kind: 'end' as const, state }]
-    await record(context, entries)
+    await record(context, entries, (tx) => closeCards(tx, context))
     for (const entry of entries) {
       if (entry.kind === 'notice') presenter.show({ type: 'notice', text: entry.text, tone: entry.tone })
     }
@@ -240,6 +240,14 @@ async function endTurn(context: TurnContext, end: LoopEnd, shutdown: AbortSignal
     if ((await queued(tx.db, workstream.id)).length > 0) await tools.queue.send(tx, { key: workstream.id })
   })
   tools.count(`turns_${state}`)
+}
+
+/** No card outlives its turn: a press on it could do nothing. */
+async function closeCards(tx: Tx, { turn, workstream, tools }: TurnContext): Promise<void> {
+  for (const approval of await openApprovals(tx.db, workstream.id)) {
+    if (approval.turn !== turn) continue
+    await settleApproval(tx, { id: approval.id, outcome: 'stopped', by: 'turnstone' }, tools.clock.now())
+  }
 }
 
 /** Every call has a result, whatever happened. */

@@ -1,59 +1,14 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../simulators/model/index.ts'
 import { until } from '../support/engine.ts'
+import { linesOf, lives, rests, soon } from '../support/recovery.ts'
 import { bash, type Stage, said, stage, WORLDS } from '../support/stage.ts'
 import type { Conversation } from '../support/world.ts'
 
 const APPROVED = '[approvals]\nauto_approve = ["bash"]\n'
-
-/** Looks until it holds while both clocks run fast, so that paces and waits cost no time. */
-function soon<T>(s: Stage, look: () => T | Promise<T>, ms = 15_000): Promise<NonNullable<T>> {
-  let next = Date.now() + 100
-  return until(async () => {
-    const found = await look()
-    if (found || Date.now() < next) return found
-    next = Date.now() + 50
-    s.jump(400)
-    return found
-  }, ms)
-}
-
-/** The conversation holds exactly these texts, nobody is at work there and no message is marked. */
-async function rests(s: Stage, c: Conversation, texts: readonly unknown[], messages: readonly string[] = []) {
-  await soon(s, () => same(s.world.texts(c), texts)).catch(() => expect(s.world.texts(c)).toEqual(texts))
-  await soon(s, () => [c.message, ...messages].every((id) => s.world.signs(c, id).length === 0))
-  s.jump(11_000)
-  await soon(s, () => s.world.atWork(c).length === 0)
-  s.jump(11_000)
-  expect(s.world.texts(c)).toEqual(texts)
-  expect(s.world.atWork(c)).toEqual([])
-}
-
-function same(texts: readonly string[], wanted: readonly unknown[]): boolean {
-  try {
-    expect(texts).toEqual(wanted)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function linesOf(s: Stage, file: string): string[] {
-  const path = join(s.dir, 'workspace', file)
-  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
-}
-
-function lives(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
 
 const words = (n: number, mark: string): string => Array.from({ length: n }, (_, i) => `${mark}${i}`).join(' ')
 const holding = (...parts: string[]): unknown => expect.stringMatching(new RegExp(parts.join('[\\s\\S]*')))
@@ -251,6 +206,81 @@ describe.each(WORLDS)('kill -9 on %s', (name) => {
     s.model.script(['still here'])
     await s.world.write(c, 'alice', 'and this?')
     await rests(s, c, [holding('begun three times'), 'still here'])
+  })
+
+  it('three starts that died before the message was taken in are its last too', async () => {
+    const c = await heldStarts(s, 1, () => s.gateway.kill())
+    const before = s.model.completions.length
+    await s.crash(() => {
+      const db = new Database(join(s.dir, 'turnstone.db'))
+      const { id } = db.prepare("select id from turns where state = 'running'").get() as { id: string }
+      db.prepare('update turns set tries = 3 where id = ?').run(id)
+      db.prepare('delete from journal where turn_id = ?').run(id)
+      db.prepare("update inbox set state = 'queued', turn_id = null where turn_id = ?").run(id)
+      db.close()
+    })
+    await rests(s, c, [holding('begun three times')])
+    expect(s.model.completions.length).toBe(before)
+  })
+
+  it('after a stop while the card was being posted: it has no live buttons', async () => {
+    s.model.script([{ calls: [{ name: 'write_file', arguments: { path: 'never.txt', content: 'x' } }] }])
+    const end = s.world.losePost()
+    const c = await s.world.mention('alice', 'write')
+    await soon(s, () => s.world.cards(c).length > 0)
+    await s.world.write(c, 'alice', 'stop', true)
+    await soon(s, () => s.gateway.output.some((l) => l.includes('a command in words')))
+    await s.crash(end)
+    await soon(s, () => s.world.texts(c).some((t) => t.includes('Stopped.')))
+    await soon(s, () => s.world.cards(c).every((card) => card.buttons.length === 0))
+    expect(s.world.cards(c)).toHaveLength(1)
+    expect(existsSync(join(s.dir, 'workspace/never.txt'))).toBe(false)
+  })
+
+  it('with a turn that fails while its card waits: the card is closed', async () => {
+    s.model.script([{ calls: [{ name: 'write_file', arguments: { path: 'never.txt', content: 'x' } }] }])
+    const c = await s.world.mention('alice', 'write')
+    await s.card(c)
+    await s.crash(() => {
+      const db = new Database(join(s.dir, 'turnstone.db'))
+      const { id } = db.prepare("select id from turns where state = 'parked'").get() as { id: string }
+      db.prepare('update turns set tries = 3 where id = ?').run(id)
+      db.prepare('update approvals set painted = 0 where turn_id = ?').run(id)
+      db.close()
+    })
+    await soon(s, () => s.world.texts(c).some((t) => t.includes('begun three times')))
+    s.jump(61_000)
+    await soon(s, () => s.world.cards(c).every((card) => card.buttons.length === 0))
+    s.model.script(['goes on'])
+    await s.world.write(c, 'alice', 'and now?')
+    await soon(s, () => s.world.texts(c).some((t) => t.includes('goes on')))
+  })
+
+  it('while a long payload’s file is being posted', async () => {
+    const content = 'x'.repeat(9000)
+    s.model.script([{ calls: [{ name: 'write_file', arguments: { path: 'long.txt', content } }] }, 'understood'])
+    const end = s.world.losePost()
+    const c = await s.world.mention('alice', 'write')
+    await soon(s, () => s.model.left === 1)
+    await soon(s, () => (name === 'discord' ? s.world.cards(c).length : s.world.filesIn(c)) > 0)
+    await s.crash(end)
+    const card = await soon(s, () => s.world.cards(c).find((x) => x.buttons.length > 0))
+    expect(s.world.filesIn(c)).toBe(1)
+    await s.world.press('alice', c, card.id, 'deny')
+    await rests(s, c, [...(name === 'slack' ? [holding('SHA-256')] : []), holding('understood')])
+    expect(s.world.cards(c)).toHaveLength(1)
+  })
+
+  it('while the line of a question by command is being posted', async () => {
+    s.model.script(['to the command'])
+    const room = s.world.channel
+    const lines = (): string[] => s.world.texts({ room, message: '' }).filter((t) => t.includes('alice asks: what'))
+    const end = s.world.losePost()
+    void s.world.command('alice', undefined, name === 'discord' ? 'ask what' : 'what').catch(() => undefined)
+    await soon(s, () => lines().length > 0)
+    await s.crash(end)
+    await soon(s, () => s.model.left === 0)
+    expect(lines()).toHaveLength(1)
   })
 
   it('at random moments of a conversation: every message has one answer', async () => {

@@ -5,7 +5,6 @@ import { type Button, type Conversation, type PersonName, peopleToml, type SeenC
 
 export interface DiscordWorld extends World {
   readonly sim: DiscordSim
-  readonly channel: string
 }
 
 /** How long people see that somebody types, ms. */
@@ -108,6 +107,7 @@ export async function discordWorld(): Promise<DiscordWorld> {
     },
     private: (who) => sim.ephemerals(people[who].id).map((m) => m.content),
     signs: (_c, id) => [...(sim.world.messages.get(id)?.reactions.keys() ?? [])],
+    filesIn: (c) => own(c).flatMap((m) => m.attachments).length,
     atWork: (c) => (sim.typing(c.room).some((at) => at > clock.now() - TYPING) ? ['typing'] : []),
     losePost: (skip = 0) =>
       sim.faults.on({ method: 'POST', path: /\/messages$/, afterWork: true, hang: true, skip }).off,

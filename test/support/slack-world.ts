@@ -5,7 +5,6 @@ import { type Button, type Conversation, type PersonName, peopleToml, type SeenC
 
 export interface SlackWorld extends World {
   readonly sim: SlackSim
-  readonly channel: string
 }
 
 export async function slackWorld(): Promise<SlackWorld> {
@@ -104,6 +103,7 @@ export async function slackWorld(): Promise<SlackWorld> {
     },
     private: (who) => sim.ephemerals(people[who]).map((l) => l.rendered),
     signs: (c, id) => Object.keys(sim.messages(c.room).find((m) => m.ts === id)?.reactions ?? {}),
+    filesIn: (c) => own(c).flatMap((m) => m.files).length,
     atWork: (c) => {
       const status = sim.status(c.room, c.thread ?? c.message)
       return [
@@ -114,7 +114,7 @@ export async function slackWorld(): Promise<SlackWorld> {
     losePost: (skip = 0) => {
       let seen = 0
       const when = (): boolean => seen++ === skip
-      const ends = ['chat.postMessage', 'chat.startStream'].map((method) =>
+      const ends = ['chat.postMessage', 'chat.startStream', 'files.completeUploadExternal'].map((method) =>
         sim.faults.on({ method, hangAfter: true, when }),
       )
       return () => {

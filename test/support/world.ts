@@ -23,6 +23,8 @@ export interface SeenCard {
 export interface World {
   readonly name: 'discord' | 'slack'
   readonly env: Readonly<Record<string, string>>
+  /** The channel in which the bot is mentioned. */
+  readonly channel: string
   /** Tables for config.toml: API address and people. */
   readonly toml: string
   /** Mentions the bot in the allowed channel. */
@@ -53,6 +55,8 @@ export interface World {
   private(who: PersonName): readonly string[]
   /** Names of reactions on a message. */
   signs(c: Conversation, messageId: string): readonly string[]
+  /** Files the bot has posted there. */
+  filesIn(c: Conversation): number
   /** What says that somebody is at work there: typing, a status, an open stream. */
   atWork(c: Conversation): readonly string[]
   /** The platform takes the bot's post in, its answer never comes; `skip` posts pass first. Returns what ends it. */
