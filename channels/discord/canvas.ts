@@ -17,6 +17,12 @@ const WAITS = [1000, 2000, 5000, 10_000, 30_000]
 /** Failed rounds after which a canvas that nobody waits for gives up. */
 const ROUNDS_ALONE = 10
 
+/**
+ * A first text is held back so long, ms, or until it is whole: a short answer then is one post instead of a post and an
+ * edit that has to wait for its pace. Typing is shown meanwhile.
+ */
+const GATHER = 250
+
 /** When the last post or edit of a conversation was, so that turns that follow each other share one pace. */
 export type Paces = Map<string, number>
 
@@ -49,6 +55,9 @@ export class DiscordCanvas implements TurnCanvas {
   #done = 0
   #running: Promise<void> | undefined
   #waiting = 0
+  #gathered = false
+  /** Ends the gathering when the answer is whole. */
+  #whole: () => void = () => {}
   readonly #memo: RenderMemo = { pieces: new Map() }
   #shown: Map<string, Shown> | undefined
   /** Parts that Discord will not take or that a person deleted. */
@@ -82,6 +91,7 @@ export class DiscordCanvas implements TurnCanvas {
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort, { once: true })
     this.#waiting++
+    this.#whole()
     try {
       while (this.#done !== this.#version) {
         signal.throwIfAborted()
@@ -146,6 +156,10 @@ export class DiscordCanvas implements TurnCanvas {
       }
       const next = parts.find((part) => !failed.has(part.key) && this.#differs(part))
       if (!next) break
+      if (this.#shown.size === 0 && !this.#gathered) {
+        await this.#gather(signal)
+        continue
+      }
       const shown = this.#shown.get(next.key)
       if (shown && (await this.#paced(signal)) && version !== this.#version) continue
       if (!(await this.#bring(next, shown, signal))) failed.add(next.key)
@@ -155,6 +169,21 @@ export class DiscordCanvas implements TurnCanvas {
     if ((this.#waiting > 0 || !this.#isGrowing()) && !(await this.#removeSurplus(parts))) return false
     if (failed.size === 0) this.#done = version
     return failed.size === 0
+  }
+
+  #gather(signal: AbortSignal): Promise<void> {
+    this.#gathered = true
+    if (this.#waiting > 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const done = (): void => {
+        cancel()
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const cancel = this.#tools.clock.after(GATHER, done)
+      signal.addEventListener('abort', done, { once: true })
+      this.#whole = done
+    })
   }
 
   #isGrowing(): boolean {

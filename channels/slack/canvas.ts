@@ -24,6 +24,12 @@ const BACKOFF = [1000, 2000, 5000, 10_000, 30_000]
 /** A canvas that nobody waits for gives up after so many failures in a row. */
 const ALONE_TRIES = 8
 
+/**
+ * A first text is held back so long, ms, or until it is whole: a short answer then is one post instead of a stream, of
+ * which a workspace has few in a minute. The status is shown meanwhile.
+ */
+const GATHER = 250
+
 /** Paints one turn: draws are coalesced into rounds, one at a time; each round brings every part to its content. */
 export class SlackCanvas implements TurnCanvas {
   readonly #p: CanvasParts
@@ -36,6 +42,7 @@ export class SlackCanvas implements TurnCanvas {
   #view: TurnView | undefined
   #dirty = false
   #running = false
+  #gathered = false
   #resumed = false
   #settlers: (() => void)[] = []
   #wake: () => void = () => {}
@@ -91,7 +98,7 @@ export class SlackCanvas implements TurnCanvas {
   async #loop(): Promise<void> {
     try {
       for (let fails = 0; this.#dirty && !this.#p.life.aborted; ) {
-        const wait = this.#isFinal() ? 0 : this.#p.pacer.untilEdit(this.#to.id)
+        const wait = this.#isFinal() ? 0 : Math.max(this.#p.pacer.untilEdit(this.#to.id), this.#gather())
         if (wait > 0) await this.#pause(wait)
         const ok = await this.#tryRound(fails)
         fails = ok ? 0 : fails + 1
@@ -100,6 +107,14 @@ export class SlackCanvas implements TurnCanvas {
     } finally {
       this.#running = false
     }
+  }
+
+  /** How long a first text is held back, ms; once. */
+  #gather(): number {
+    const begun = this.#view?.sections.some((s) => s.items.some((i) => i.kind !== 'text' || i.text.trim() !== ''))
+    if (this.#gathered || !begun) return 0
+    this.#gathered = true
+    return GATHER
   }
 
   async #tryRound(fails: number): Promise<boolean> {
