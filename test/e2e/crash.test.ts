@@ -85,6 +85,21 @@ describe.each(WORLDS)('kill -9 on %s', (name) => {
     expect(s.world.cards(c)).toHaveLength(1)
   })
 
+  it('while a decided card is being redrawn', async () => {
+    const gate = s.model.gate()
+    const call = { name: 'write_file', arguments: { path: 'card3.txt', content: 'x' } }
+    s.model.script([{ calls: [call] }, { text: 'never', holds: [{ at: 'headers', gate }] }, 'understood'])
+    const c = await s.world.mention('alice', 'write')
+    const card = await s.card(c)
+    const end = s.world.hangEdits()
+    await s.world.press('alice', c, card.id, 'deny')
+    await gate.reached
+    await s.crash(end)
+    await soon(s, () => s.world.cards(c).every((x) => x.buttons.length === 0))
+    await rests(s, c, [holding('write_file', 'understood')])
+    expect(s.world.cards(c)).toHaveLength(1)
+  })
+
   it('while a tool runs: it is reported as interrupted and not run again', async () => {
     s.model.script([bash('echo ran >> four; sleep 8', 'working'), 'I have heard'])
     const c = await s.world.mention('alice', 'run')
@@ -213,7 +228,9 @@ describe.each(WORLDS)('kill -9 on %s', (name) => {
     const before = s.model.completions.length
     await s.crash(() => {
       const db = new Database(join(s.dir, 'turnstone.db'))
-      const { id } = db.prepare("select id from turns where state = 'running'").get() as { id: string }
+      const { id } = db.prepare("select id from turns where state = 'running' order by created_at desc").get() as {
+        id: string
+      }
       db.prepare('update turns set tries = 3 where id = ?').run(id)
       db.prepare('delete from journal where turn_id = ?').run(id)
       db.prepare("update inbox set state = 'queued', turn_id = null where turn_id = ?").run(id)

@@ -111,6 +111,7 @@ export async function discordWorld(): Promise<DiscordWorld> {
     atWork: (c) => (sim.typing(c.room).some((at) => at > clock.now() - TYPING) ? ['typing'] : []),
     losePost: (skip = 0) =>
       sim.faults.on({ method: 'POST', path: /\/messages$/, afterWork: true, hang: true, skip }).off,
+    hangEdits: () => sim.faults.on({ method: 'PATCH', path: /\/messages\//, hang: true, times: 1000 }).off,
     hangUnmark: () => sim.faults.on({ method: 'DELETE', path: /\/reactions\//, hang: true }).off,
     async deleteMessage(_c, id) {
       const message = sim.world.messages.get(id)

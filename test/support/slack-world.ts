@@ -121,6 +121,7 @@ export async function slackWorld(): Promise<SlackWorld> {
         for (const end of ends) end()
       }
     },
+    hangEdits: () => sim.faults.on({ method: 'chat.update', hang: true }),
     hangUnmark: () => sim.faults.on({ method: 'reactions.remove', hang: true, times: 1 }),
     async deleteMessage(c, id) {
       sim.people.delete(c.room, id)

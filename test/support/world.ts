@@ -61,6 +61,8 @@ export interface World {
   atWork(c: Conversation): readonly string[]
   /** The platform takes the bot's post in, its answer never comes; `skip` posts pass first. Returns what ends it. */
   losePost(skip?: number): () => void
+  /** The platform does not come to change messages of the bot. Returns what ends it. */
+  hangEdits(): () => void
   /** The platform does not come to take a reaction off. Returns what ends it. */
   hangUnmark(): () => void
   deleteMessage(c: Conversation, messageId: string): Promise<void>
