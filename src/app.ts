@@ -26,14 +26,16 @@ import { type OwnerLock, takeOwnerLock } from './store/owner-lock.ts'
 import { openStore, type Store } from './store/store.ts'
 import { ArgumentChecker } from './tool/arguments.ts'
 import { createToolCatalog } from './tool/tool-catalog.ts'
+import { countQueued } from './turn/inbox-store.ts'
 import { messageOf } from './util/errors.ts'
 import { createLog, type Log } from './util/log.ts'
 import { createRedactor, type Redactor } from './util/redact.ts'
 import { type Clock, sleep, systemClock } from './util/time.ts'
 import { Identities } from './workstream/identities.ts'
+import { countOpen } from './workstream/workstreams.ts'
 
-/** Turns that run side by side. */
-const TURNS_AT_ONCE = 16
+/** Turns that run side by side. Many: one whose platform is down waits in its place, and must not keep others from theirs. */
+const TURNS_AT_ONCE = 64
 /** At a stop running turns may finish for this long, ms; then they are cut and go on at the next start. */
 const DRAIN = 3000
 /** A channel that does not close in this time is left to the process's end, ms. */
@@ -174,6 +176,7 @@ class GatewayProcess implements Gateway {
       refuseUnshowable: (approval) => decisions.refuseUnshowable(approval),
       count: (what) => this.#metrics.count(what),
     }
+    this.#measure(store, channels.adapters)
     this.#sayAtStart(channels.adapters, workspace.root)
     await queue.work((job) => handleJob(agent, tools, decisions, job), { concurrency: TURNS_AT_ONCE })
     const stopCaretaker = startCaretaker(tools, this.#ending.signal)
@@ -208,8 +211,19 @@ class GatewayProcess implements Gateway {
     }
   }
 
+  #measure(store: Store, adapters: readonly ChannelAdapter[]): void {
+    const metrics = this.#metrics
+    metrics.gauge('turnstone_workstreams_open', 'Open conversations.', () => countOpen(store.db))
+    metrics.gauge('turnstone_messages_waiting', 'Accepted messages that the model does not have yet.', () =>
+      countQueued(store.db),
+    )
+    metrics.gauge('turnstone_channels_ready', 'Channels that are connected.', () => {
+      return adapters.filter((a) => a.state().state === 'ready').length
+    })
+  }
+
   #sayAtStart(adapters: readonly ChannelAdapter[], root: string): void {
-    const { config } = { config: this.#config }
+    const config = this.#config
     for (const note of config.notes) this.#log.warn(note)
     this.#log.warn({ workspace: root }, NO_SANDBOX)
     if (config.approvals.skip_permissions) this.#log.warn('skip_permissions is on: tools run without asking')

@@ -77,6 +77,16 @@ export async function queued(db: Db | Tx['db'], workstream: string): Promise<rea
   return rows.map(toItem)
 }
 
+/** Over all workstreams. */
+export async function countQueued(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom('inbox')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('state', '=', 'queued')
+    .executeTakeFirst()
+  return Number(row?.n ?? 0)
+}
+
 /** They are part of this turn from now on. */
 export async function take(tx: Tx, ids: readonly number[], turn: string): Promise<void> {
   if (ids.length === 0) return
