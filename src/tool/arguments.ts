@@ -55,27 +55,44 @@ function withoutFence(text: string): string {
   return /^```[a-z]*\s*\n([\s\S]*?)\n?\s*```$/i.exec(text)?.[1]?.trim() ?? text
 }
 
-/** undefined where a repair could invent or change a value. */
+/** undefined where a repair would invent, change or lose a value. */
 function repair(text: string): unknown {
-  if (!text.startsWith('{') || !repairable(text)) return undefined
+  if (!text.startsWith('{')) return undefined
   try {
-    return JSON.parse(jsonrepair(text))
+    const before = scalarsOf(text)
+    if (before === undefined) return undefined
+    const repaired = jsonrepair(text)
+    const after = scalarsOf(repaired)
+    return JSON.stringify(after) === JSON.stringify(before) ? JSON.parse(repaired) : undefined
   } catch {
     return undefined
   }
 }
 
-/** Only whole strings, numbers, literals and punctuation, and no value missing at the end. */
-function repairable(text: string): boolean {
-  const token =
-    /\s+|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w)|[{}[\]:,]/y
-  let last = ''
+const TOKEN =
+  /\s+|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w)|[{}[\]:,]/y
+
+/** Keys and values in their order; undefined where something else than whole tokens stands in the text. */
+function scalarsOf(text: string): readonly unknown[] | undefined {
+  const token = new RegExp(TOKEN)
+  const found: unknown[] = []
   while (token.lastIndex < text.length) {
-    const found = token.exec(text)?.[0]
-    if (found === undefined) return false
-    if (found.trim()) last = found
+    const [piece] = token.exec(text) ?? []
+    if (piece === undefined) return undefined
+    if (/^["']/.test(piece)) found.push(unquoted(piece))
+    else if (/^[-\da-z]/.test(piece)) found.push(JSON.parse(piece))
   }
-  return last !== ':'
+  return found
+}
+
+/** A string token's text, single quotes and raw line ends included. Throws where its escapes are wrong. */
+function unquoted(piece: string): string {
+  const body = piece.slice(1, -1).replace(/\\[\s\S]|"|[\u0000-\u001f]/g, (c) => {
+    if (c === "\\'") return "'"
+    if (c.length > 1) return c
+    return c === '"' ? '\\"' : JSON.stringify(c).slice(1, -1)
+  })
+  return JSON.parse(`"${body}"`) as string
 }
 
 /** Number fields whose range is a limit: past it means the most there is, not a mistake. */
