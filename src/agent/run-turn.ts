@@ -1,12 +1,14 @@
 import { openApprovals, settleApproval } from '../approval/approvals.ts'
 import type { Address } from '../channel/channel-adapter.ts'
+import { PostRefused } from '../channel/post-once.ts'
 import type { Job } from '../jobs/job-queue.ts'
 import type { Tx } from '../store/store.ts'
 import { finish, queued, stopQueued } from '../turn/inbox-store.ts'
 import { newId, shortId } from '../util/ids.ts'
-import { type Claim, ClaimLost, takeClaim } from '../workstream/claim.ts'
+import type { Redactor } from '../util/redact.ts'
+import { assertHeld, type Claim, ClaimLost, takeClaim } from '../workstream/claim.ts'
 import { type JournalEntry, resumePoint } from '../workstream/journal.ts'
-import { findWorkstream, markOpened, type Workstream } from '../workstream/workstreams.ts'
+import { findWorkstream, markClosed, markOpened, type Workstream } from '../workstream/workstreams.ts'
 import { agentLoop, type LoopEnd, takeUnread } from './agent-loop.ts'
 import { recordResults } from './execute-step.ts'
 import { loadFileLedger } from './file-ledger.ts'
@@ -136,6 +138,7 @@ async function runTaken(
   shutdown: AbortSignal,
 ): Promise<void> {
   const postTo = workstream.opening ? await openPlace(tools, workstream, taken, shutdown) : taken.postTo
+  if (!postTo) return
   const context = await contextOf(tools, workstream, { ...taken, postTo }, signal)
   for (const event of eventsOf(await turnRows(context))) context.presenter.show(event)
   const end = await workOn(context, taken).catch(async (error: unknown): Promise<LoopEnd> => {
@@ -151,13 +154,19 @@ async function runTaken(
   await endTurn(context, end, shutdown)
 }
 
+/** Undefined where the platform will never give a place to answer in: the turn is over then. */
 async function openPlace(
   tools: AgentTools,
   workstream: Workstream,
   taken: Taken,
   signal: AbortSignal,
-): Promise<Address> {
-  const { to, notice } = await tools.outlet.open(workstream, taken.claim, signal)
+): Promise<Address | undefined> {
+  const opened = await tools.outlet.open(workstream, taken.claim, signal).catch((error: unknown) => {
+    if (error instanceof PostRefused) return abandon(tools, workstream, taken, error.reason)
+    throw error
+  })
+  if (!opened) return undefined
+  const { to, notice } = opened
   await tools.store.transaction(async (tx) => {
     await markOpened(tx, workstream.id, to.id, to)
     await tx.db
@@ -171,6 +180,19 @@ async function openPlace(
     await tx.db.insertInto('journal').values(row).execute()
   })
   return to
+}
+
+/** Nobody can be told in chat: the log says it, and what waits here is not kept waiting. */
+async function abandon(tools: AgentTools, workstream: Workstream, taken: Taken, reason: string): Promise<undefined> {
+  tools.log.warn({ turn: shortId(taken.turn), workstream: workstream.id, reason }, 'there is no place to answer in')
+  await tools.store.transaction(async (tx) => {
+    await assertHeld(tx, taken.claim)
+    await stopQueued(tx, workstream.id)
+    await markClosed(tx, workstream.id)
+    const end = { state: 'failed' as const, ended_at: tools.clock.now() }
+    await tx.db.updateTable('turns').set(end).where('id', '=', taken.turn).execute()
+    await finish(tx, taken.turn, 'failed')
+  })
 }
 
 async function contextOf(
@@ -225,7 +247,7 @@ async function endTurn(context: TurnContext, end: LoopEnd, shutdown: AbortSignal
   const state = known?.kind === 'end' ? known.state : end.end === 'parked' ? 'done' : end.end
   if (!known) {
     if (state !== 'done') await closeCalls(context, state)
-    const entries = [...endingEntries(end, turn), { kind: 'end' as const, state }]
+    const entries = [...endingEntries(end, turn, tools.redactor), { kind: 'end' as const, state }]
     await record(context, entries, (tx) => closeCards(tx, context))
     for (const entry of entries) {
       if (entry.kind === 'notice') presenter.show({ type: 'notice', text: entry.text, tone: entry.tone })
@@ -264,12 +286,13 @@ async function closeCalls(context: TurnContext, state: 'failed' | 'stopped'): Pr
   await settle(point.interrupted, `${why} This call was running; its outcome is unknown.`)
 }
 
-function endingEntries(end: LoopEnd, turn: string): JournalEntry[] {
+/** A provider's own words may repeat what it was sent. */
+function endingEntries(end: LoopEnd, turn: string, redactor: Redactor): JournalEntry[] {
   if (end.end !== 'failed' && end.end !== 'stopped') return []
   const cut = end.shown.trim() !== ''
   const entries: JournalEntry[] = cut ? [{ kind: 'assistant', text: end.shown, calls: [], cut: true }] : []
   if (end.end === 'stopped') return [...entries, { kind: 'notice', text: 'Stopped.', tone: 'info' }]
-  const text = `${end.why}${cut ? ' The text above was cut off.' : ''} (turn ${shortId(turn)})`
+  const text = `${redactor.text(end.why)}${cut ? ' The text above was cut off.' : ''} (turn ${shortId(turn)})`
   return [...entries, { kind: 'notice', text, tone: 'error' }]
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openApprovals } from '../../../src/approval/approvals.ts'
+import { PostRefused } from '../../../src/channel/post-once.ts'
 import { textOf } from '../../../src/model/message.ts'
 import { ModelError } from '../../../src/model/model-provider.ts'
 import { success } from '../../../src/tool/execute-calls.ts'
@@ -236,12 +237,14 @@ describe('stopping and faults', () => {
   it('says an error in one sentence with the turn’s id', async () => {
     const model = new ScriptedModel(async function* () {
       yield { type: 'text', text: 'half an ans' }
-      throw new ModelError('auth', 'The key was refused.')
+      throw new ModelError('auth', 'The key was refused: hunter2-secret.')
     })
-    const e = await engine({ model })
+    const e = await engine({ model, secrets: ['hunter2-secret'] })
     await e.inbox.message(message('alice', 'go', { id: 'm-15' }))
     const shown = await until(() => e.platform.texts('m-15').find((t) => t.includes('refused')))
-    expect(shown).toMatch(/^half an ans\n\(The key was refused\. The text above was cut off\. \(turn [0-9a-f]{8}\)\)$/)
+    expect(shown).toMatch(
+      /^half an ans\n\(The key was refused: \[redacted\]\. The text above was cut off\. \(turn [0-9a-f]{8}\)\)$/,
+    )
   })
 
   it('gives each call exactly one result, whatever its arguments or its tool', async () => {
@@ -326,6 +329,26 @@ describe('a restart', () => {
     expect(never.runs).toHaveLength(1)
     expect(third.platform.texts('m-18').filter((t) => t.includes('asking'))).toHaveLength(1)
     expect(third.platform.cards('m-18')).toHaveLength(1)
+  })
+})
+
+describe('a place that the platform refuses', () => {
+  it('ends the turn for good instead of trying for ever', async () => {
+    const model = new ScriptedModel('never shown')
+    const e = await engine({ model })
+    let tries = 0
+    e.adapter.open = async () => {
+      tries++
+      throw new PostRefused('the channel is gone')
+    }
+    await e.inbox.message(message('alice', 'hi', { id: 'm-20' }))
+    await until(
+      async () => (await e.store.db.selectFrom('turns').select('state').executeTakeFirst())?.state === 'failed',
+    )
+    expect(await e.store.db.selectFrom('inbox').select('state').execute()).toEqual([{ state: 'stopped' }])
+    expect(tries).toBe(1)
+    expect(model.requests).toHaveLength(0)
+    expect(e.logLines.join()).toContain('the channel is gone')
   })
 })
 
