@@ -8,7 +8,7 @@ import type { ChannelAdapter, InboundHandler } from './channel/channel-adapter.t
 import { PostLanes } from './channel/post-once.ts'
 import type { Config } from './config/config.ts'
 import { archive } from './gateway/archive.ts'
-import { repaintCards } from './gateway/card-painter.ts'
+import { repaintCards, repaintSoon } from './gateway/card-painter.ts'
 import { startCaretaker } from './gateway/caretaker.ts'
 import { commandTable } from './gateway/command-table.ts'
 import { Decisions } from './gateway/decisions.ts'
@@ -289,7 +289,9 @@ async function handleJob(agent: AgentTools, gateway: GatewayTools, decisions: De
   const [kind, id = ''] = job.key.split(':')
   if (kind === 'expire') return decisions.expire(id)
   if (kind === 'archive') return archive(gateway, id)
-  return runTurn(agent, job)
+  await runTurn(agent, job)
+  // A turn that was ended may have left a card.
+  repaintSoon(gateway)
 }
 
 function realOf(path: string): string {

@@ -53,7 +53,7 @@ export async function runToolCalls(
     ...turnedDown.map(({ call, plan }) => notApproved(call, plan, approval)),
   ])
   await auditDenied(context, denied)
-  if (approval && allowed(approval.state)) await recordNote(context, approval)
+  await recordNotes(context, judged)
   await executeCalls(context, running, step.usedTokens)
   return 'done'
 }
@@ -157,11 +157,18 @@ function cardCall({ call, plan, verdict }: JudgedCall): ApprovalCall {
   }
 }
 
-/** Before the calls run: the model reads it after their results, and a crash cannot lose it. */
-async function recordNote(context: TurnContext, { id, note }: Approval): Promise<void> {
-  if (note === undefined) return
-  const known = (await turnRows(context)).some((r) => r.kind === 'note' && r.approval === id)
-  if (!known) await record(context, [{ kind: 'note', approval: id, text: note }])
+/**
+ * What was written beside approvals of these calls, before they run: the model reads it after their results, and a crash
+ * cannot lose it. After *Always allow* the calls ask no more, so it is not looked for among those that do.
+ */
+async function recordNotes(context: TurnContext, judged: readonly JudgedCall[]): Promise<void> {
+  const ids = new Set(judged.map((j) => j.call.id))
+  const all = await approvalsOfTurn(context.tools.store.db, context.turn)
+  for (const { id, note, state, calls } of all) {
+    if (note === undefined || !allowed(state) || !calls.some((c) => ids.has(c.callId))) continue
+    const known = (await turnRows(context)).some((r) => r.kind === 'note' && r.approval === id)
+    if (!known) await record(context, [{ kind: 'note', approval: id, text: note }])
+  }
 }
 
 function deniedByPolicy(call: ToolCall, plan: ReadyPlan, verdict: Verdict): SettledCall {

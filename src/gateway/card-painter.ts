@@ -106,6 +106,13 @@ export async function repaintCards(tools: Tools, signal: AbortSignal): Promise<v
   }
 }
 
+/** Not waited for: what fails is tried again with the gateway's regular look. */
+export function repaintSoon(tools: Tools): void {
+  void repaintCards(tools, AbortSignal.timeout(60_000)).catch((error: unknown) =>
+    tools.log.warn({ reason: messageOf(error) }, 'cards could not be redrawn yet'),
+  )
+}
+
 async function repaint(tools: Tools, approval: Approval, signal: AbortSignal): Promise<void> {
   const posts = createPostLog(tools.store, tools.clock)
   const known = await posts.known(cardKey(approval.id))

@@ -7,7 +7,7 @@ import { oneLine } from '../util/visible.ts'
 import type { User } from '../workstream/identities.ts'
 import { openAt, openWorkstreams, setModel, type Workstream } from '../workstream/workstreams.ts'
 import { mayManage } from './access.ts'
-import { addressOf, cardKey } from './card-painter.ts'
+import { addressOf, cardKey, repaintSoon } from './card-painter.ts'
 import { parseWords } from './command-table.ts'
 import type { GatewayTools } from './gateway-tools.ts'
 import { RateWindow } from './rate-window.ts'
@@ -107,6 +107,7 @@ export class Commands {
       throw error
     }
     await refuseCardsOf(this.#tools, user.name, `${user.name} was unlinked`)
+    repaintSoon(this.#tools)
     return say('Your account is no longer linked; your open questions were refused.')
   }
 
@@ -134,14 +135,17 @@ export class Commands {
   async #target(command: InboundCommand, user: User): Promise<{ workstream?: Workstream; named: boolean }> {
     const { store } = this.#tools
     const { channel, room, to } = command
-    const here = to && (await openAt(store.db, channel, to.id))
-    if (here) return { workstream: here, named: false }
+    if (to) {
+      const here = await openAt(store.db, channel, to.id)
+      return { ...(here ? { workstream: here } : {}), named: false }
+    }
     const [recent] = await openWorkstreams(store.db, { owner: user.name, channel, room, limit: 1 })
     return { ...(recent ? { workstream: recent } : {}), named: true }
   }
 
   async #stop(workstream: Workstream, user: User, prefix: string): Promise<CommandReply> {
     const { something, messages } = await stopWorkstream(this.#tools, workstream, user.name, false)
+    repaintSoon(this.#tools)
     await setMarkedOff(this.#tools, messages)
     const text = something ? `Stopped by ${user.name}.` : 'Nothing is running.'
     const waiting = messages.length > 0 ? ` ${messages.length} waiting message(s) will not be answered.` : ''
@@ -150,6 +154,7 @@ export class Commands {
 
   async #close(workstream: Workstream, user: User, prefix: string): Promise<CommandReply> {
     const { messages } = await stopWorkstream(this.#tools, workstream, user.name, true)
+    repaintSoon(this.#tools)
     await setMarkedOff(this.#tools, messages)
     return { text: `${prefix}Closed by ${user.name}. Mention me to begin anew.`, private: false }
   }

@@ -4,11 +4,10 @@ import type { DecisionReceipt, InboundDecision, InboundMessage, MessageRef, Verb
 import { createPostLog, postOf } from '../channel/post-log.ts'
 import { audit } from '../store/audit.ts'
 import { firstTime } from '../store/seen.ts'
-import { messageOf } from '../util/errors.ts'
 import type { User } from '../workstream/identities.ts'
 import { findWorkstream, type Workstream } from '../workstream/workstreams.ts'
 import { mayDecide } from './access.ts'
-import { addressOf, approvalOfKey, postCard, repaintCards } from './card-painter.ts'
+import { addressOf, approvalOfKey, postCard, repaintSoon } from './card-painter.ts'
 import { type GatewayTools, tell } from './gateway-tools.ts'
 
 const OUTCOMES: Record<Verb, Outcome> = { approve: 'approved', always: 'always', deny: 'denied' }
@@ -72,7 +71,7 @@ export class Decisions {
     if (!mayDecide(user, m.author.bot, workstream, this.#tools.config)) return false
     const open = await openApprovals(this.#tools.store.db, workstream.id)
     const [approval] = open
-    if (!approval || open.length !== 1) return false
+    if (!approval || open.length !== 1 || (await this.#isElsewhere(m, approval))) return false
     const outcome = ({ y: 'approved', n: 'denied', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
     if (outcome === 'always' && !approval.always) {
       const first = await firstTime(this.#tools.store.db, m.key, this.#tools.clock.now())
@@ -81,6 +80,13 @@ export class Decisions {
     }
     await this.#settle(approval, outcome, user, note, m.key)
     return true
+  }
+
+  /** In a direct message: whether it stands in another thread than the card. */
+  async #isElsewhere({ place, ref }: InboundMessage, approval: Approval): Promise<boolean> {
+    const { thread } = place.to
+    if (thread === undefined || thread === ref.id) return false
+    return (await addressOf(this.#tools, approval))?.thread !== thread
   }
 
   /** One transaction: the row, its grants, the job; and the message that was the answer. Undefined: somebody was first. */
@@ -103,7 +109,7 @@ export class Decisions {
       if (done) await queue.send(tx, { key: workstream })
       return done
     })
-    this.#repaintSoon()
+    repaintSoon(this.#tools)
     return late ? undefined : settled
   }
 
@@ -114,7 +120,7 @@ export class Decisions {
       const done = await settleApproval(tx, { id, outcome: 'expired', by: 'turnstone' }, clock.now())
       if (done) await queue.send(tx, { key: done.workstream })
     })
-    this.#repaintSoon()
+    repaintSoon(this.#tools)
   }
 
   /** It cannot be shown whole, so it cannot be approved. */
@@ -138,12 +144,5 @@ export class Decisions {
     const posts = createPostLog(store, clock)
     await posts.forget(key)
     await postCard(this.#tools, { approval, to, posts, again: true }, AbortSignal.timeout(60_000))
-  }
-
-  /** Not waited for: what fails is tried again with the gateway's regular look. */
-  #repaintSoon(): void {
-    void repaintCards(this.#tools, AbortSignal.timeout(60_000)).catch((error: unknown) =>
-      this.#tools.log.warn({ reason: messageOf(error) }, 'cards could not be redrawn yet'),
-    )
   }
 }

@@ -41,6 +41,9 @@ const BOT_TURNS = 10
 
 const FULL = `Your message was not taken: ${WAITING_MAX} are waiting already. Send it again when some are answered.`
 
+const LINK_PRIVATELY =
+  'Use `/link` (on Slack `/turnstone link`): what is written here is no secret. A token that stood here must be revoked.'
+
 const HOW_TO_LINK =
   'I do not know you yet. Ask an admin for a token, then link your account with `/link` (on Slack `/turnstone link`).'
 
@@ -93,9 +96,10 @@ export class Inbox implements InboundHandler {
     if (!user) return this.#unlinked(m)
     const workstream = await openAt(store.db, m.channel, m.place.to.id)
     if (!workstream && m.addressed === 'thread') return this.#afterClose(m, user)
+    // Who decides need not be heard, so this comes first.
+    if (workstream && (await this.#decisions.typed(m, user, workstream))) return
     if (workstream && !maySpeak(user, workstream, this.#tools.config)) return this.#notHeard(m, workstream)
     if (await this.#handledAsWords(m, user, workstream)) return
-    if (workstream && (await this.#decisions.typed(m, user, workstream))) return
     await this.#accept(m, user, workstream)
   }
 
@@ -134,14 +138,13 @@ export class Inbox implements InboundHandler {
   async #handledAsWords(m: InboundMessage, user: User, workstream: Workstream | undefined): Promise<boolean> {
     if (m.addressed === 'thread') return false
     const empty = !m.text.trim() && m.attachments.length === 0
-    const words =
-      m.attachments.length === 0 && (workstream || m.addressed === 'direct') ? parseWords(m.text) : undefined
+    const inside = workstream !== undefined || m.place.kind === 'conversation'
+    const words = m.attachments.length === 0 && inside ? parseWords(m.text) : undefined
     if (!empty && !words) return false
-    if (words?.name === 'link') return false
     const { store, clock } = this.#tools
     if (!(await firstTime(store.db, m.key, clock.now()))) return true
-    if (!words) {
-      await this.#tellPerson(m, HELP)
+    if (!words || words.name === 'link') {
+      await this.#tellPerson(m, words ? LINK_PRIVATELY : HELP)
       return true
     }
     const reply = await this.#commands.run({

@@ -27,14 +27,23 @@ export interface Stage {
 
 export async function stage(
   name: (typeof WORLDS)[number],
-  more: { toml?: string; shipped?: boolean } = {},
+  more: {
+    toml?: string | ((world: World) => string)
+    shipped?: boolean
+    /** Keys of the channel's table. */
+    channel?: (world: World) => string
+    /** Keys of the model's table. */
+    model?: string
+  } = {},
 ): Promise<Stage> {
   const world: World = name === 'discord' ? await discordWorld() : await slackWorld()
   const model = await ModelSim.start()
   const dir = newDir()
+  const tables = world.toml.replace(/^\[channels\.\w+\]\n/, (head) => `${head}${more.channel?.(world) ?? ''}\n`)
+  const rest = typeof more.toml === 'function' ? more.toml(world) : (more.toml ?? '')
   const options = {
     dir,
-    toml: `[http]\nport = 0\n[models.main]\nbase_url = "${model.baseUrl}"\nmodel = "sim-model"\n${world.toml}${more.toml ?? ''}`,
+    toml: `[http]\nport = 0\n[models.main]\nbase_url = "${model.baseUrl}"\nmodel = "sim-model"\n${more.model ?? ''}\n${tables}${rest}`,
     env: { ...world.env, OPENAI_API_KEY: model.key },
     shipped: more.shipped ?? false,
   }
