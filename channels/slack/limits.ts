@@ -32,15 +32,15 @@ export const LIMITS = {
   tailChars: 1200,
   /** One line of a tool. Ours. */
   toolHeader: 300,
-  /** A note in a modal. SPEC. */
+  /** A note in a modal. A choice of ours. */
   note: 2000,
   /** A modal's private_metadata. Slack docs: Modal view object. */
   privateMetadata: 3000,
-  /** Body of a request of Slack in HTTP mode. SPEC. */
+  /** Body of a request of Slack in HTTP mode. A choice of ours. */
   bodyBytes: 1_048_576,
   /** Age of a signature in seconds. Slack docs: Verifying requests. */
   signatureAge: 300,
-  /** One edit or append a conversation. SPEC. */
+  /** One edit or append a conversation. A choice of ours. */
   editEveryMs: 1500,
   /** Slack takes a status away after two minutes. Slack docs: assistant.threads.setStatus. */
   statusEveryMs: 90_000,

@@ -65,7 +65,8 @@ function itemMarkdown(item: ViewItem, last: boolean): string {
 function toolMarkdown(item: Extract<ViewItem, { kind: 'tool' }>): string {
   const [icon, word] = STATES[item.state]
   const header = oneLine(defuse(item.header), LIMITS.toolHeader)
-  const line = `- ${icon} **${item.tool}**${header ? ` ${inlineCode(header)}` : ''}${word ? ` —${word}` : ''}`
+  const tool = /^\w[\w.-]*$/.test(item.tool) ? `**${item.tool}**` : inlineCode(oneLine(defuse(item.tool), 64))
+  const line = `- ${icon} ${tool}${header ? ` ${inlineCode(header)}` : ''}${word ? ` —${word}` : ''}`
   const tail = item.state === 'running' ? tailOf(item.tail ?? '') : ''
   return tail ? `${line}\n${codeBlock(tail).replace(/^/gm, '  ')}` : line
 }

@@ -6,7 +6,7 @@ import { type Json, listIn, objectIn, textIn } from './json.ts'
 import type { People } from './people.ts'
 import type { Poster } from './poster.ts'
 
-/** Messages read back of one place. SPEC. */
+/** Messages read back of one place. A choice of ours. */
 const MOST = 100
 /** Threads of one place whose newer replies are looked at. */
 const THREADS = 20

@@ -1,3 +1,5 @@
+import type { Outcome } from '../approval/approval.ts'
+
 /** One call on a card, as the approver must see it. */
 export interface CardCall {
   readonly tool: string
@@ -18,7 +20,8 @@ export interface CardCall {
   readonly warning?: string
 }
 
-export type CardOutcome = 'approved' | 'always' | 'denied' | 'stopped' | 'expired' | 'superseded' | 'unshowable'
+/** How an approval ended. */
+export type CardOutcome = Outcome
 
 /** An approval as a channel paints it, wholly from the approval's row. */
 export interface CardView {
