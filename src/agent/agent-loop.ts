@@ -6,13 +6,17 @@ import { newId } from '../util/ids.ts'
 import { type JournalEntry, type JournalRow, readJournal, resumePoint, type UserItem } from '../workstream/journal.ts'
 import { receiveAttachments } from './attachments.ts'
 import { recordResults } from './execute-step.ts'
-import { buildHistory, estimateTokens } from './history.ts'
+import { buildHistory, CHARS_PER_TOKEN, estimateTokens } from './history.ts'
 import { runToolCalls } from './run-tool-calls.ts'
 import { systemPrompt } from './system-prompt.ts'
 import { record, type TurnContext, TurnStopped, turnRows } from './turn-context.ts'
 
 /** Messages of a thread that people began, given to the model first. */
 const EARLIER_MESSAGES = 20
+
+/** Shares of the model's window that a request may take; it is halved when the provider finds it too long. */
+const HISTORY_SHARE = 0.8
+const LEAST_SHARE = 0.2
 
 export type LoopEnd =
   | { readonly end: 'done' | 'parked' }
@@ -31,7 +35,7 @@ export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
       await reportInterrupted(context, point.interrupted)
       const last = rows.findLast((r) => r.kind === 'assistant')
       const whole = last?.kind === 'assistant' && last.cut !== true
-      const usedTokens = estimateTokens((await requestFor(context)).messages)
+      const usedTokens = context.provider.contextWindow - (await requestFor(context)).left
       const outcome = await runToolCalls(context, { open: point.open, whole, usedTokens })
       if (outcome === 'parked') return { end: 'parked' }
       continue
@@ -141,7 +145,11 @@ async function earlierMessages(context: TurnContext, item: InboxItem): Promise<J
   ]
 }
 
-async function requestFor(context: TurnContext): Promise<{ messages: readonly Message[]; steps: number }> {
+/** `share` of the window is for history and the tools' schemas, the rest for the answer. `left`: tokens still free of it. */
+async function requestFor(
+  context: TurnContext,
+  share = HISTORY_SHARE,
+): Promise<{ messages: readonly Message[]; steps: number; left: number }> {
   const { tools, workstream, root, provider } = context
   const rows = await readJournal(tools.store.db, workstream.id)
   const system = systemPrompt({
@@ -150,12 +158,19 @@ async function requestFor(context: TurnContext): Promise<{ messages: readonly Me
     platform: workstream.channel === 'discord' ? 'Discord' : 'Slack',
   })
   const steps = rows.filter((r) => r.turn === context.turn && r.kind === 'assistant').length
-  return { messages: buildHistory(rows, system, provider.contextWindow), steps }
+  const schemas = JSON.stringify(tools.catalog.specs).length / CHARS_PER_TOKEN
+  const room = Math.floor(provider.contextWindow * share - schemas)
+  const messages = buildHistory(rows, system, room)
+  return { messages, steps, left: room - estimateTokens(messages) }
 }
 
-async function modelStep(context: TurnContext, rows: readonly JournalRow[]): Promise<LoopEnd | undefined> {
+async function modelStep(
+  context: TurnContext,
+  rows: readonly JournalRow[],
+  share = HISTORY_SHARE,
+): Promise<LoopEnd | undefined> {
   const { tools, presenter } = context
-  const { messages, steps } = await requestFor(context)
+  const { messages, steps } = await requestFor(context, share)
   const last = steps >= tools.config.session.max_steps
   presenter.show({ type: 'attempt' })
   let shown = ''
@@ -179,6 +194,8 @@ async function modelStep(context: TurnContext, rows: readonly JournalRow[]): Pro
   } catch (error) {
     if (context.signal.reason instanceof TurnStopped) return { end: 'stopped', shown }
     if (!(error instanceof CompletionFailed)) throw error
+    // Four characters a token is a guess: where it was wrong, less is sent.
+    if (error.error.code === 'context' && share > LEAST_SHARE) return modelStep(context, rows, share / 2)
     if (error.error.code === 'image' && (await dropImages(context))) return undefined
     return { end: 'failed', why: error.error.message, shown: error.shown }
   }

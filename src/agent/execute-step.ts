@@ -5,6 +5,7 @@ import { eachAtMost4, runPlan } from '../tool/execute-calls.ts'
 import { limitedContent, resultLimit } from '../tool/limit-result.ts'
 import { oneLine, plainTerminal } from '../util/visible.ts'
 import type { JournalEntry } from '../workstream/journal.ts'
+import { estimateTokens } from './history.ts'
 import { record, type TurnContext } from './turn-context.ts'
 
 /** A call that ends without having run. */
@@ -17,6 +18,8 @@ export interface SettledCall {
 
 /** Longest header on a tool's line, characters. */
 const HEADER_MAX = 200
+/** Longest name on it. */
+const NAME_MAX = 64
 /** What is shown of a running tool's output: its last lines. */
 const TAIL_LINES = 3
 const TAIL_CHARS = 300
@@ -34,7 +37,7 @@ export async function recordResults(
     ({ call, header, state, text }): ResultEntry => ({
       kind: 'result',
       callId: call.id,
-      tool: call.name.trim(),
+      tool: shownName(context, call),
       header: shownHeader(context, header),
       state,
       content: [{ type: 'text', text: context.tools.redactor.text(text) }],
@@ -56,27 +59,36 @@ export async function executeCalls(
   running: readonly { readonly call: ToolCall; readonly plan: ReadyPlan }[],
   usedTokens: number,
 ): Promise<void> {
-  const limit = resultLimit(context.provider.contextWindow, usedTokens)
+  let used = usedTokens
+  const limitNow = (): number => resultLimit(context.provider.contextWindow, used)
   await eachAtMost4(running, async ({ call, plan }) => {
     const header = shownHeader(context, plan.header)
-    const tool = call.name.trim()
+    const tool = shownName(context, call)
     await record(context, [{ kind: 'started', callId: call.id, tool, header }], (tx) => context.files.flush(tx))
     context.presenter.show({ type: 'tool', callId: call.id, tool, header, state: 'running' })
     context.tools.count('tool_calls')
     const onOutput = tailOf(context, call.id)
-    const result = await runPlan(plan, { signal: context.signal, onOutput, resultLimit: limit })
+    const result = await runPlan(plan, { signal: context.signal, onOutput, resultLimit: limitNow() })
+    const content = fitForModel(context, limitedContent(result, limitNow()))
+    // The results of a step share what is left of the window.
+    used += estimateTokens([{ role: 'tool', callId: call.id, name: tool, content }])
     const entry: ResultEntry = {
       kind: 'result',
       callId: call.id,
       tool,
       header,
       state: result.isError ? 'failed' : 'done',
-      content: fitForModel(context, limitedContent(result, limit)),
+      content,
       isError: result.isError,
     }
     await record(context, [entry], (tx) => context.files.flush(tx))
     showResult(context, entry)
   })
+}
+
+/** A model may write anything as a name. */
+function shownName({ tools }: TurnContext, call: ToolCall): string {
+  return oneLine(tools.redactor.text(call.name), NAME_MAX) || 'unnamed'
 }
 
 function shownHeader({ tools }: TurnContext, header: string): string {

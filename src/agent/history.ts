@@ -1,48 +1,50 @@
 import { type ContentPart, type Message, type ToolCall, textOf } from '../model/message.ts'
 import type { JournalRow } from '../workstream/journal.ts'
+import { fitTurn } from './fit-history.ts'
 
-const CHARS_PER_TOKEN = 4
+export const CHARS_PER_TOKEN = 4
 /** What an image counts as, tokens; providers differ, none charges much more. */
 const IMAGE_TOKENS = 1500
-/** Share of the window that history may take; the rest is for the answer and the tools' schemas. */
-const HISTORY_SHARE = 0.8
 /** What stands for an image the provider would not take. */
 const REFUSED_IMAGE = '[an image stood here; the model could not read it]'
 const LEFT_OUT = '[Earlier messages of this conversation were left out, they no longer fit.]'
 
 /**
  * The journal as a provider takes it: every call is followed by exactly one result, in the calls' order, whatever
- * happened. What does not fit the window is left out from the oldest end, whole exchanges at a time.
+ * happened. What does not fit `room`, in tokens, is left out from the oldest end, whole turns at a time; the last turn
+ * is shortened.
  */
-export function buildHistory(rows: readonly JournalRow[], system: string, contextWindow: number): readonly Message[] {
+export function buildHistory(rows: readonly JournalRow[], system: string, room: number): readonly Message[] {
   const lastRefusal = rows.findLast((r) => r.kind === 'images-refused')?.id ?? 0
   const results = new Map(rows.flatMap((r) => (r.kind === 'result' ? [[`${r.turn}/${r.callId}`, r] as const] : [])))
-  const exchanges: Message[][] = []
+  const turns: Message[][] = []
+  let turn: string | undefined
   for (const row of rows) {
     const messages = messagesOf(row, results, row.id < lastRefusal)
     if (messages.length === 0) continue
-    const begins = row.kind === 'user' || row.kind === 'context' || exchanges.length === 0
-    if (begins) exchanges.push(messages)
-    else exchanges.at(-1)?.push(...messages)
+    if (row.turn !== turn) turns.push([])
+    turn = row.turn
+    turns.at(-1)?.push(...messages)
   }
   const head: Message = { role: 'system', text: system }
-  const room = contextWindow * HISTORY_SHARE - estimateTokens([head])
-  const kept = fitting(exchanges, room)
-  const note: Message[] = kept.length < exchanges.length ? [userText(LEFT_OUT)] : []
-  return [head, ...note, ...kept.flat()]
+  const left = room - estimateTokens([head, userText(LEFT_OUT)])
+  const kept = fitting(turns, left)
+  const note: Message[] = kept.length < turns.length ? [userText(LEFT_OUT)] : []
+  const [only] = kept.length === 1 ? kept : []
+  return [head, ...note, ...(only ? fitTurn(only, left, estimateTokens) : kept.flat())]
 }
 
-/** The newest exchanges that fit; always at least the last. */
-function fitting(exchanges: readonly Message[][], room: number): readonly Message[][] {
+/** The newest turns that fit; always at least the last. */
+function fitting(turns: readonly Message[][], room: number): readonly Message[][] {
   let left = room
-  let from = exchanges.length
+  let from = turns.length
   while (from > 0) {
-    const cost = estimateTokens(exchanges[from - 1] ?? [])
-    if (cost > left && from < exchanges.length) break
+    const cost = estimateTokens(turns[from - 1] ?? [])
+    if (cost > left && from < turns.length) break
     left -= cost
     from--
   }
-  return exchanges.slice(from)
+  return turns.slice(from)
 }
 
 /** Roughly, at 4 characters a token. */

@@ -102,7 +102,7 @@ async function attempt(
       const { value, done } = await nextInTime(events, clock, stalled, signal)
       if (done) throw new ModelError('cut', 'The model’s answer broke off.')
       if (value.type === 'text') show(stream.push(value.text))
-      if (value.type === 'tool-call') calls.push({ ...value.call, arguments: redactor.text(value.call.arguments) })
+      if (value.type === 'tool-call') calls.push(withoutSecrets(value.call, redactor))
       if (value.type !== 'finish') continue
       show(stream.end())
       return { text, calls, reason: value.reason, usage: value.usage }
@@ -114,6 +114,23 @@ async function attempt(
   } finally {
     stalled.abort()
     void events.return?.(undefined).then(undefined, () => undefined)
+  }
+}
+
+/** Also those that escapes hide: what stands in the arguments then is no longer what the model wrote, and is not run. */
+function withoutSecrets(call: ToolCall, redactor: Redactor): ToolCall {
+  const plain = { ...call, name: redactor.text(call.name), arguments: redactor.text(call.arguments) }
+  if (!plain.arguments.includes('\\')) return plain
+  try {
+    let found = false
+    const args = JSON.stringify(JSON.parse(plain.arguments), (_, value: unknown) => {
+      if (typeof value !== 'string' || !redactor.finds(value)) return value
+      found = true
+      return redactor.text(value)
+    })
+    return found ? { ...plain, arguments: args } : plain
+  } catch {
+    return plain
   }
 }
 

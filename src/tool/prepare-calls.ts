@@ -1,9 +1,14 @@
 import type { ToolCall } from '../model/message.ts'
 import { messageOf } from '../util/errors.ts'
 import { REDACTED, type Redactor } from '../util/redact.ts'
+import { oneLine } from '../util/visible.ts'
 import { type ArgumentChecker, parseArguments } from './arguments.ts'
 import type { InvalidPlan, PlanScope, ToolPlan } from './catalog-tool.ts'
 import type { ToolCatalog } from './tool-catalog.ts'
+
+const HOLDS_SECRET =
+  `This call was not run: its arguments hold a secret, or the text ${REDACTED} that stands for one. ` +
+  'Secrets cannot be passed through tool calls; let the program read them from its own configuration.'
 
 export interface PreparedCall {
   readonly call: ToolCall
@@ -34,16 +39,13 @@ async function prepare(call: ToolCall, { catalog, checker, redactor, scope, whol
   const name = call.name.trim()
   const tool = catalog.get(name)
   if (!tool) {
-    return invalid(`There is no tool "${name}". There are: ${[...catalog.names].join(', ')}.`)
+    return invalid(`There is no tool "${oneLine(name, 100)}". There are: ${[...catalog.names].join(', ')}.`)
   }
-  if (call.arguments.includes(REDACTED) || redactor.finds(call.arguments)) {
-    return invalid(
-      `This call was not run: its arguments hold a secret, or the text ${REDACTED} that stands for one. ` +
-        'Secrets cannot be passed through tool calls; let the program read them from its own configuration.',
-    )
-  }
+  if (call.arguments.includes(REDACTED) || redactor.finds(call.arguments)) return invalid(HOLDS_SECRET)
   const parsed = parseArguments(call.arguments, tool.primaryKey, whole)
   if (!parsed.ok) return invalid(parsed.error)
+  // Escapes may hide one in the text.
+  if (someText(parsed.args, (t) => t.includes(REDACTED) || redactor.finds(t))) return invalid(HOLDS_SECRET)
   const checked = checker.check(tool.spec, parsed.args)
   if (!checked.ok) return invalid(checked.error)
   try {
@@ -51,6 +53,12 @@ async function prepare(call: ToolCall, { catalog, checker, redactor, scope, whol
   } catch (error) {
     return invalid(`The call could not be prepared: ${redactor.text(messageOf(error))}`)
   }
+}
+
+function someText(value: unknown, test: (text: string) => boolean): boolean {
+  if (typeof value === 'string') return test(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([key, v]) => test(key) || someText(v, test))
 }
 
 function invalid(error: string): InvalidPlan {
