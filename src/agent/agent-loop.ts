@@ -197,7 +197,7 @@ async function modelStep(
     // Four characters a token is a guess: where it was wrong, less is sent.
     if (error.error.code === 'context' && share > LEAST_SHARE) return modelStep(context, rows, share / 2)
     if (error.error.code === 'image' && (await dropImages(context))) return undefined
-    return { end: 'failed', why: error.error.message, shown: error.shown }
+    return { end: 'failed', why: tools.redactor.text(error.error.message), shown: error.shown }
   }
 }
 

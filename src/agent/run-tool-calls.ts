@@ -99,15 +99,18 @@ async function decisionFor(context: TurnContext, asking: readonly JudgedCall[]):
   const ids = new Set(asking.map((j) => j.call.id))
   const latest = all.findLast((a) => a.calls.some((c) => ids.has(c.callId)))
   if (!latest || !allowed(latest.state)) return latest
-  return differences(asking, latest).length > 0 ? { ...latest, state: 'superseded' } : latest
+  return differences(context, asking, latest).length > 0 ? { ...latest, state: 'superseded' } : latest
 }
 
-function differences(asking: readonly JudgedCall[], approval: Approval): readonly string[] {
+function differences(context: TurnContext, asking: readonly JudgedCall[], approval: Approval): readonly string[] {
   return asking.flatMap(({ call, plan }) => {
     const shown = approval.calls.find((c) => c.callId === call.id)
     if (!shown) return [`${call.name}: was not asked for before`]
     if (shown.fingerprint === fingerprintOf(plan)) return []
-    const what = shown.payload.text === plan.payload.text ? 'what it would act on' : 'what it would do'
+    const what =
+      shown.payload.text === context.tools.redactor.text(plan.payload.text)
+        ? 'what it would act on'
+        : 'what it would do'
     return [`${call.name}: ${what} has changed since it was approved`]
   })
 }
@@ -121,7 +124,7 @@ async function ask(context: TurnContext, asking: readonly JudgedCall[], before: 
   const now = clock.now()
   const { timeout } = config.approvals
   const expiresAt = timeout > 0 ? now + timeout : undefined
-  const changed = before ? differences(asking, before).join('; ') : undefined
+  const changed = before ? differences(context, asking, before).join('; ') : undefined
   const id = newId()
   await record(context, [{ kind: 'card', approval: id }], async (tx) => {
     const always = asking.every((j) => j.verdict.grantable)
@@ -131,7 +134,7 @@ async function ask(context: TurnContext, asking: readonly JudgedCall[], before: 
         id,
         workstream: context.workstream.id,
         turn: context.turn,
-        calls: asking.map(cardCall),
+        calls: asking.map((j) => cardCall(j, context)),
         always,
         ...(changed ? { changed } : {}),
         ...(expiresAt === undefined ? {} : { expiresAt }),
@@ -144,16 +147,18 @@ async function ask(context: TurnContext, asking: readonly JudgedCall[], before: 
   count('approvals_asked')
 }
 
-function cardCall({ call, plan, verdict }: JudgedCall): ApprovalCall {
-  const { text, filename } = plan.payload
+/** A call's own arguments hold no secret; what a plan shows of files and paths beside them may. */
+function cardCall({ call, plan, verdict }: JudgedCall, { tools: { redactor } }: TurnContext): ApprovalCall {
+  const { filename } = plan.payload
+  const text = redactor.text(plan.payload.text)
   return {
     callId: call.id,
     tool: call.name.trim(),
-    header: oneLine(plan.header, HEADER_MAX),
+    header: oneLine(redactor.text(plan.header), HEADER_MAX),
     payload: { filename, text, sha256: sha256(text), bytes: Buffer.byteLength(text) },
     fingerprint: fingerprintOf(plan),
     ...(verdict.grantable ? { label: plan.label } : { because: verdict.because }),
-    ...(plan.warning === undefined ? {} : { warning: plan.warning }),
+    ...(plan.warning === undefined ? {} : { warning: redactor.text(plan.warning) }),
   }
 }
 

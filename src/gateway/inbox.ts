@@ -12,6 +12,7 @@ import type {
 } from '../channel/channel-adapter.ts'
 import { firstTime, notSince, wasSeen } from '../store/seen.ts'
 import { acceptMessage, queued, wasAccepted } from '../turn/inbox-store.ts'
+import { escapeMarkup, oneLine } from '../util/visible.ts'
 import type { User } from '../workstream/identities.ts'
 import {
   claimCloseHint,
@@ -116,7 +117,8 @@ export class Inbox implements InboundHandler {
     const { place, ref, author } = m
     const channelLevel = place.kind === 'channel' && m.channel === 'discord'
     const to = channelLevel ? { channel: m.channel, id: place.room } : place.to
-    await tell(this.#tools, to, { text, replyTo: ref.id, onlyTo: author.id })
+    // A bot reads nothing that is for it alone; the people around it do.
+    await tell(this.#tools, to, { text, replyTo: ref.id, ...(author.bot ? {} : { onlyTo: author.id }) })
   }
 
   async #afterClose(m: InboundMessage, user: User): Promise<void> {
@@ -171,15 +173,17 @@ export class Inbox implements InboundHandler {
   /** Remembered, so that a repeat of it is not told again; '' is said to nobody. */
   async #refuse(m: InboundMessage, why: string): Promise<void> {
     const { store, clock } = this.#tools
-    if ((await firstTime(store.db, m.key, clock.now())) && why) await this.#tellPerson(m, why)
+    if (!(await firstTime(store.db, m.key, clock.now())) || !why) return
+    await this.#tellPerson(m, why)
   }
 
   /** Why it is not taken, '' where that was said already; undefined: it is taken. */
   async #refusal(m: InboundMessage, user: User, workstream: Workstream | undefined): Promise<string | undefined> {
-    if (m.author.bot && workstream && (await this.#botsAlone(workstream))) {
+    const where = botsAmong(m, workstream)
+    if (m.author.bot && (await this.#botsAlone(where))) {
       const { store, clock } = this.#tools
-      const last = await this.#lastHuman(workstream)
-      const first = await firstTime(store.db, `bots:${workstream.id}:${last}`, clock.now())
+      const last = await this.#lastHuman(where)
+      const first = await firstTime(store.db, `bots:${where.value}:${last}`, clock.now())
       return first ? `Not taken: ${BOT_TURNS} messages in a row came from bots. A person must write first.` : ''
     }
     if (!this.#rate.take(user.name)) {
@@ -188,23 +192,27 @@ export class Inbox implements InboundHandler {
     return undefined
   }
 
-  async #botsAlone(workstream: Workstream): Promise<boolean> {
+  async #botsAlone({ column, channel, value }: Among): Promise<boolean> {
     const rows = await this.#tools.store.db
       .selectFrom('inbox')
-      .select('bot')
-      .where('ws_id', '=', workstream.id)
-      .orderBy('id', 'desc')
+      .innerJoin('workstreams', 'workstreams.id', 'inbox.ws_id')
+      .select('inbox.bot')
+      .where('workstreams.channel', '=', channel)
+      .where(column, '=', value)
+      .orderBy('inbox.id', 'desc')
       .limit(BOT_TURNS)
       .execute()
     return rows.length === BOT_TURNS && rows.every((r) => r.bot === 1)
   }
 
-  async #lastHuman(workstream: Workstream): Promise<number> {
+  async #lastHuman({ column, channel, value }: Among): Promise<number> {
     const row = await this.#tools.store.db
       .selectFrom('inbox')
-      .select((e) => e.fn.max('id').as('id'))
-      .where('ws_id', '=', workstream.id)
-      .where('bot', '=', 0)
+      .innerJoin('workstreams', 'workstreams.id', 'inbox.ws_id')
+      .select((e) => e.fn.max('inbox.id').as('id'))
+      .where('workstreams.channel', '=', channel)
+      .where(column, '=', value)
+      .where('inbox.bot', '=', 0)
       .executeTakeFirst()
     return Number(row?.id ?? 0)
   }
@@ -267,7 +275,7 @@ export class Inbox implements InboundHandler {
     const { channel, room } = command
     // A DM is one conversation, whichever way a question comes in.
     const to = command.to ?? (channel === 'slack' && room.startsWith('D') ? { channel, id: room } : undefined)
-    const line = `${command.by.name} asks: ${text}`
+    const line = `${escapeMarkup(oneLine(command.by.name, 80))} asks: ${text}`
     const here = to && (await openAt(store.db, channel, to.id))
     if (here && !maySpeak(user, here, this.#tools.config)) {
       return { text: `This conversation belongs to ${here.owner}.`, private: true }
@@ -298,13 +306,30 @@ export class Inbox implements InboundHandler {
   }
 }
 
+/** Messages among which a row of bots is counted. */
+interface Among {
+  readonly column: 'workstreams.id' | 'workstreams.room'
+  readonly channel: ChannelType
+  readonly value: string
+}
+
+/** A conversation's own; of a message that would begin one, those of the room, or each would begin a new count. */
+function botsAmong(m: InboundMessage, workstream: Workstream | undefined): Among {
+  const { channel } = m
+  if (workstream) return { column: 'workstreams.id', channel, value: workstream.id }
+  return { column: 'workstreams.room', channel, value: m.place.kind === 'channel' ? m.place.room : roomOf(m) }
+}
+
+function roomOf({ channel, place }: InboundMessage): string {
+  return channel === 'slack' ? (place.to.id.split(':')[0] ?? place.to.id) : place.to.id
+}
+
 /** Where the first answer of a new conversation goes, and what must be made for it. */
 function beginningOf(m: InboundMessage): Omit<Parameters<typeof createWorkstream>[1], 'owner'> {
   const { place, channel, text: title } = m
   const made = { channel, address: place.to.id, title }
   if (place.kind === 'conversation') {
-    const room = channel === 'slack' ? (place.to.id.split(':')[0] ?? place.to.id) : place.to.id
-    return { ...made, room, postTo: place.to }
+    return { ...made, room: roomOf(m), postTo: place.to }
   }
   return { ...made, room: place.room, opening: { kind: 'thread', room: place.room, message: m.ref.id } }
 }

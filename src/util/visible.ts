@@ -24,3 +24,8 @@ export function oneLine(text: string, max: number): string {
   const line = makeVisible(text.replace(/\s+/g, ' ').trim())
   return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
+
+/** Markdown in which the text stands as it is: for names of people. */
+export function escapeMarkup(text: string): string {
+  return text.replace(/[\\*~`|<>[\]#]|^[-+=]/g, '\\$&')
+}

@@ -112,6 +112,22 @@ describe.each(WORLDS)('questions and answers on %s', (name) => {
   })
 })
 
+describe('Slack alone', () => {
+  it('a typed answer in another thread of a direct message is an ordinary message', async () => {
+    const s = await stage('slack')
+    s.model.script([bash('echo here'), 'decided', 'what y?'])
+    const c = await s.world.direct('alice', 'run it')
+    await s.card(c)
+    const other = await s.world.direct('alice', 'something else')
+    await s.world.write(other, 'alice', 'y')
+    await s.world.write(c, 'alice', 'n')
+    await s.text(c, 'decided')
+    expect(said(s.model, 'tool')).toEqual(['Denied by user. It was not run.'])
+    s.model.script(['what y?', 'again'])
+    await s.stop()
+  })
+})
+
 describe.each(WORLDS)('approvers who are not heard on %s', (name) => {
   it('decide by button and by a typed answer, and nothing else of theirs is passed on', async () => {
     const s = await stage(name, { toml: '[approvals]\napprovers = "linked"\n' })

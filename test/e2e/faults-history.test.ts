@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -166,15 +166,27 @@ describe.each(WORLDS)('odd calls and odd text on %s', (name) => {
   })
 
   it('secrets that people and files bring are in no row, no log line, no request and no post', async () => {
-    writeFileSync(join(s.dir, 'workspace', 'notes.txt'), `token: ${TOKEN}\n`)
+    writeFileSync(join(s.dir, 'workspace', 'notes.txt'), `token: ${TOKEN}\nsecond line\n`)
     s.model.script([
       { calls: [{ name: 'read_file', arguments: { path: 'notes.txt' } }] },
       bash(`cat notes.txt; printf '${TOKEN.slice(0, 10)}'; sleep 0.2; printf '${TOKEN.slice(10)}\\n'`),
-      `it is ${TOKEN}`,
+      {
+        calls: [
+          {
+            name: 'edit_file',
+            arguments: { path: 'notes.txt', old_string: 'second line', new_string: 'another line' },
+          },
+        ],
+      },
+      { text: `it is ${TOKEN}, as I said, and so on and on`, chunk: 4, delayMs: 20 },
     ])
     const files = [{ name: 'a.txt', bytes: Buffer.from(`in a file ${TOKEN}`) }]
     const c = await s.world.withFiles('alice', `my token is ${TOKEN}`, files)
-    await s.text(c, 'it is')
+    const card = await s.card(c)
+    expect(card.text).toContain('another line')
+    await s.world.press('alice', c, card.id, 'approve')
+    await s.text(c, 'on and on')
+    expect(readFileSync(join(s.dir, 'workspace', 'notes.txt'), 'utf8')).toBe(`token: ${TOKEN}\nanother line\n`)
     await s.world.write(c, 'alice', `model ${TOKEN}`, true)
     const told = (): string => [...s.world.private('alice'), ...s.world.texts(c)].join()
     await until(() => told().includes('There is no model'))
@@ -187,7 +199,8 @@ describe.each(WORLDS)('odd calls and odd text on %s', (name) => {
       rows: rows.join(),
       log: s.gateway.output.join(),
       requests: s.model.completions.map((r) => r.raw).join(),
-      posts: s.world.texts(c).join(),
+      posts: s.world.everSaid(c).join(),
+      cards: JSON.stringify(s.world.cards(c)),
       private: s.world.private('alice').join(),
     }
     for (const [place, text] of Object.entries(places)) expect(text.includes(TOKEN), place).toBe(false)

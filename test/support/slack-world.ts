@@ -73,6 +73,13 @@ export async function slackWorld(): Promise<SlackWorld> {
       own(c)
         .filter((m) => !isCard(m))
         .map((m) => m.rendered),
+    everSaid: (c) =>
+      own(c).flatMap((m) => [
+        m.rendered,
+        JSON.stringify(m.blocks),
+        JSON.stringify(m.versions),
+        ...m.files.map((f) => f.bytes.toString()),
+      ]),
     cards: (c) =>
       own(c)
         .filter(isCard)

@@ -45,6 +45,8 @@ export interface World {
   /** What the bot has written there, cards left out, oldest first. */
   texts(c: Conversation): readonly string[]
   cards(c: Conversation): readonly SeenCard[]
+  /** All that ever stood there: every version of every message of the bot, cards and files included. */
+  everSaid(c: Conversation): readonly string[]
   /** Resolves when the press was acknowledged; rejects where it was not in time. */
   press(who: PersonName, c: Conversation, cardId: string, button: Button): Promise<void>
   /** Presses Note…, fills the modal in. */

@@ -57,7 +57,9 @@ function sentence(code: ModelErrorCode, error: APIError): string {
 
 function saidBy({ error }: APIError): string {
   const words = (error as { message?: unknown } | undefined)?.message
-  return typeof words === 'string' && words.trim() ? ` ("${oneLine(words, WORDS_MAX)}")` : ''
+  if (typeof words !== 'string' || !words.trim()) return ''
+  // Half of a secret would no longer be known as one.
+  return ` ("${oneLine(words, WORDS_MAX).replace(/\S*…$/, '…')}")`
 }
 
 /** ms. */
