@@ -3,6 +3,7 @@ import type { ContentPart, Message, ToolCall } from '../model/message.ts'
 import { cleanText } from '../store/text.ts'
 import { type InboxItem, queued, take } from '../turn/inbox-store.ts'
 import { newId } from '../util/ids.ts'
+import { escapeMarkup } from '../util/visible.ts'
 import { type JournalEntry, type JournalRow, readJournal, resumePoint, type UserItem } from '../workstream/journal.ts'
 import { receiveAttachments } from './attachments.ts'
 import { recordResults } from './execute-step.ts'
@@ -79,7 +80,7 @@ async function takeWaiting(context: TurnContext, first: boolean): Promise<void> 
   for (const item of mine) user.push(await userItem(context, item, told))
   const entries: JournalEntry[] = [...earlier, { kind: 'user', items: user }]
   await recordTaken(context, mine, entries)
-  if (told.length > 0) await notice(context, `Not read: ${told.join('; ')}`, 'info')
+  if (told.length > 0) await notice(context, `Not read: ${told.map(escapeMarkup).join('; ')}`, 'info')
 }
 
 async function waiting(context: TurnContext, first: boolean): Promise<readonly InboxItem[]> {

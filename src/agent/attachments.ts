@@ -29,7 +29,8 @@ export async function receiveAttachments(
   const parts: ContentPart[] = []
   const refused: string[] = []
   for (const [index, file] of files.entries()) {
-    const name = oneLine(file.name.replaceAll('\\', '/').split('/').at(-1) ?? '', 100) || 'file'
+    const given = tools.redactor.text(file.name).replaceAll('\\', '/').split('/').at(-1) ?? ''
+    const name = oneLine(given, 100) || 'file'
     const outcome = await receive(file, index, tools).catch((error: unknown): Outcome => {
       signal.throwIfAborted()
       return { kind: 'refused', why: `could not be read: ${tools.redactor.text(messageOf(error))}` }

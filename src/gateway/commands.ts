@@ -3,7 +3,7 @@ import type { CommandReply, InboundCommand } from '../channel/channel-adapter.ts
 import { createPostLog } from '../channel/post-log.ts'
 import { queued } from '../turn/inbox-store.ts'
 import { TurnstoneError } from '../util/errors.ts'
-import { oneLine } from '../util/visible.ts'
+import { escapeMarkup, oneLine } from '../util/visible.ts'
 import type { User } from '../workstream/identities.ts'
 import { openAt, openWorkstreams, setModel, type Workstream } from '../workstream/workstreams.ts'
 import { mayManage } from './access.ts'
@@ -114,7 +114,7 @@ export class Commands {
   async #onWorkstream(command: InboundCommand, user: User): Promise<CommandReply> {
     const { workstream, named } = await this.#target(command, user)
     if (!workstream) return say('There is no open conversation of yours here.')
-    const prefix = named ? `“${oneLine(workstream.title, 60)}”: ` : ''
+    const prefix = named ? `“${escapeMarkup(oneLine(workstream.title, 60))}”: ` : ''
     if (command.name === 'status') return say(prefix + (await this.#status(workstream)))
     if (!mayManage(user, workstream)) return say(`Only ${workstream.owner} and admins may do that.`)
     switch (command.name) {

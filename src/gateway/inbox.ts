@@ -93,6 +93,8 @@ export class Inbox implements InboundHandler {
     // What is a secret is never stored, not even where a person wrote it.
     const m = { ...raw, text: redactor.text(raw.text), author: this.#withoutSecrets(raw.author) }
     if ((await wasSeen(store.db, m.key)) || (await wasAccepted(store.db, m.key))) return
+    // A sticker, say.
+    if (m.addressed === 'thread' && !m.text.trim() && m.attachments.length === 0) return
     const user = await identities.userOf(m.channel, m.author.id)
     if (!user) return this.#unlinked(m)
     const workstream = await openAt(store.db, m.channel, m.place.to.id)
@@ -284,8 +286,9 @@ export class Inbox implements InboundHandler {
     const now = clock.now()
     const place: Address = to ?? { channel, id: `ask:${command.key}` }
     const opening = { kind: 'announce', room, text: line } as const
-    await store.transaction(async (tx) => {
+    const stored = await store.transaction(async (tx) => {
       const known = to && (await openAt(tx.db, channel, to.id))
+      if (known && (await queued(tx.db, known.id)).length >= WAITING_MAX) return 'full'
       const made = { owner: user.name, channel, address: place.id, room, title: text, ...(model ? { model } : {}) }
       const workstream = known ?? (await createWorkstream(tx, to ? { ...made, postTo: to } : { ...made, opening }, now))
       const taken = {
@@ -301,7 +304,9 @@ export class Inbox implements InboundHandler {
       )
       await touch(tx, workstream.id, now)
       await queue.send(tx, { key: workstream.id })
+      return 'taken'
     })
+    if (stored === 'full') return { text: FULL, private: true }
     return to ? { text: line, private: false } : { text: 'Asked.', private: true }
   }
 }

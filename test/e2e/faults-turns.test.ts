@@ -95,6 +95,30 @@ describe.each(WORLDS)('the ends of turns on %s', (name) => {
     expect(await s.text(c, 'the key')).not.toContain(s.model.key)
   })
 
+  it('a model that hangs is given up, and what was sent meanwhile is answered', async () => {
+    const gate = s.model.gate()
+    const hang = { text: 'never', holds: [{ at: 'headers' as const, gate }] }
+    s.model.script([hang, hang, hang, hang, 'answer to both'])
+    const before = s.model.completions.length
+    const c = await s.world.mention('alice', 'hang')
+    await until(() => s.model.completions.length === before + 1)
+    await s.world.write(c, 'alice', 'first meanwhile')
+    const last = await s.world.write(c, 'alice', 'second meanwhile')
+    await until(() => s.world.signs(c, last).length > 0)
+    for (let n = 1; n <= 4; n++) {
+      await new Promise((next) => setTimeout(next, 100))
+      s.jump(121_000)
+      await new Promise((next) => setTimeout(next, 100))
+      s.jump(6000)
+      await until(() => s.model.completions.length > before + n)
+    }
+    await s.text(c, 'answer to both')
+    expect(s.world.texts(c).join('\n')).toMatch(/stopped answering for two minutes.*\(turn [0-9a-f]{8}\)/)
+    expect(said(s.model, 'user')).toEqual(['hang', 'first meanwhile', 'second meanwhile'])
+    await until(() => s.world.signs(c, last).length === 0)
+    gate.release()
+  })
+
   it('an image that the provider refuses becomes a note, now and later', async () => {
     s.model.script([
       { http: { status: 400, message: 'Could not process image', code: 'invalid_image' } },

@@ -1,20 +1,22 @@
 /** Begin and end of a word or whole path inside a script. */
 const BEFORE = String.raw`(?:^|[\s;&|(){}\x60"'=<>])`
+/** The folders that hold what a bare name would find. */
+const BIN = '(?:/(?:usr/)?(?:local/)?s?bin/)?'
 const AFTER = String.raw`(?=$|[\s;&|(){}\x60"'<>])`
 const DISK = String.raw`/dev/(?:sd|nvme|vd|xvd|hd|dm-|md|loop|disk/)\S*`
 
 const RULES: readonly { readonly name: string; readonly pattern: RegExp }[] = [
   rule(
     'rm -rf /',
-    String.raw`rm(?: -[a-zA-Z]+| --[a-z-]+)*(?: -[a-zA-Z]*[rR][a-zA-Z]*| --recursive)(?: -[a-zA-Z]+| --[a-z-]+)* ["']?/\*?["']?`,
+    String.raw`${BIN}rm(?: -[a-zA-Z]+| --[a-z-]*)*(?: -[a-zA-Z]*[rR][a-zA-Z]*| --recursive)(?: -[a-zA-Z]+| --[a-z-]*)* ["']?/\*?["']?`,
   ),
-  ...['mkfs', 'shutdown', 'reboot', 'halt', 'poweroff'].map((word) => rule(word, `${word}(?:\\.[a-z0-9]+)?`)),
+  ...['mkfs', 'shutdown', 'reboot', 'halt', 'poweroff'].map((word) => rule(word, `${BIN}${word}(?:\\.[a-z0-9]+)?`)),
   rule('dd of=/dev/…', `of=${DISK}`),
   rule('> /dev/…', ``, new RegExp(`>\\|? ?${DISK}`)),
   rule(':(){ :|:& };:', '', /:\(\) ?\{ ?: ?\| ?: ?& ?\} ?; ?:/),
-  rule('mv /', 'mv(?: -\\S+)* /'),
-  rule('chmod -R 777 /', 'chmod -R 0?777 /'),
-  rule('chown -R', 'chown(?: -\\S+)* -[a-zA-Z]*R[a-zA-Z]*'),
+  rule('mv /', `${BIN}mv(?: -\\S+)* /`),
+  rule('chmod -R 777 /', `${BIN}chmod -R 0?777 /`),
+  rule('chown -R', `${BIN}chown(?: -\\S+)* -[a-zA-Z]*R[a-zA-Z]*`),
   rule('/proc/1/environ', '/proc/1/environ'),
   rule('/proc/self/environ', '/proc/self/environ'),
 ]
