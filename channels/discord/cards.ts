@@ -135,7 +135,16 @@ function bodyOf(card: CardView, attached: ReadonlySet<number>, size: Size): stri
     card.changed === undefined
       ? []
       : [`✏️ Changed since it was approved: ${escapeText(oneLine(card.changed, size.text))}`]
-  return [...changed, ...card.calls.map((call, i) => callText(call, i, attached.has(i), size))].join('\n')
+  return [...changed, ...card.calls.map((call, i) => callText(shownCall(card, call), i, attached.has(i), size))].join(
+    '\n',
+  )
+}
+
+/** What *Always allow* would cover matters while it can be pressed. */
+function shownCall({ state }: CardView, call: CardCall): CardCall {
+  if (state.kind === 'open') return call
+  const { covers: _covers, ...rest } = call
+  return rest
 }
 
 function title(call: CardCall, index: number, size: Size): string {

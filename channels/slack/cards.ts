@@ -42,10 +42,10 @@ export function cardBody(card: CardView): MessageBody {
   const files = new Set(filesBefore(card))
   const names = card.calls.map((c) => c.tool).join(', ')
   const open = card.state.kind === 'open'
-  const title = open ? '*Approval needed*' : closedLine(card)
-  const head = section(`${title} · turn \`${mrkdwn(card.turn)}\``)
+  const [title = '', ...note] = open ? ['*Approval needed*'] : closedLine(card).split('\n')
+  const head = section([`${title} · turn \`${mrkdwn(card.turn)}\``, ...note].join('\n'))
   const changed = card.changed ? [section(`*Changed since it was approved:* ${mrkdwn(makeVisible(card.changed))}`)] : []
-  const calls = card.calls.map((call, i) => callBlock(call, files.has(i)))
+  const calls = card.calls.map((call, i) => callBlock(call, files.has(i), open))
   const blocks = [head, ...changed, ...calls, ...expiry(card), ...(open ? [buttons(card)] : [])]
   const long = card.changed !== undefined && mrkdwn(makeVisible(card.changed)).length > LIMITS.section - 100
   if (blocks.length > LIMITS.blocks || long || textOf(blocks) > LIMITS.cardText) throw new PostRefused('unshowable')
@@ -72,7 +72,7 @@ function closedLine({ state }: CardView): string {
   return clip(`${OUTCOMES[state.outcome]}${by}${note}`, LIMITS.section - 100)
 }
 
-function callBlock(call: CardCall, attached: boolean): Json {
+function callBlock(call: CardCall, attached: boolean, open: boolean): Json {
   const { payload } = call
   const text = (value: string, style?: Json): Json => ({
     type: 'text',
@@ -95,7 +95,9 @@ function callBlock(call: CardCall, attached: boolean): Json {
   const notes = [
     ...(call.warning ? [line(bold('⚠️ '), text(makeVisible(call.warning)))] : []),
     ...(call.because ? [line(text(`Asks because: ${makeVisible(call.because)}`))] : []),
-    ...(call.covers ? [line(text('Always allow will cover: '), text(makeVisible(call.covers), { code: true }))] : []),
+    ...(open && call.covers
+      ? [line(text('Always allow will cover: '), text(makeVisible(call.covers), { code: true }))]
+      : []),
   ]
   const header = oneLine(call.header, 2000)
   return {

@@ -4,7 +4,14 @@ import { cleanText } from '../store/text.ts'
 import { type InboxItem, queued, take } from '../turn/inbox-store.ts'
 import { newId } from '../util/ids.ts'
 import { escapeMarkup } from '../util/visible.ts'
-import { type JournalEntry, type JournalRow, readJournal, resumePoint, type UserItem } from '../workstream/journal.ts'
+import {
+  type JournalEntry,
+  type JournalRow,
+  readJournal,
+  resumePoint,
+  startedHeader,
+  type UserItem,
+} from '../workstream/journal.ts'
 import { receiveAttachments } from './attachments.ts'
 import { recordResults } from './execute-step.ts'
 import { buildHistory, CHARS_PER_TOKEN, estimateTokens } from './history.ts'
@@ -50,17 +57,13 @@ export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
 async function reportInterrupted(context: TurnContext, calls: readonly ToolCall[]): Promise<void> {
   if (calls.length === 0) return
   const rows = await turnRows(context)
-  const headerOf = (id: string): string => {
-    const row = rows.findLast((r) => r.kind === 'started' && r.callId === id)
-    return row?.kind === 'started' ? row.header : ''
-  }
   const text =
     'Interrupted: the gateway stopped while this call was running. Its outcome is unknown: it may have run in part or ' +
     'to its end. It was not run again. Look before you repeat it.'
   const names = [...new Set(calls.map((c) => c.name))].join(', ')
   await recordResults(
     context,
-    calls.map((call) => ({ call, header: headerOf(call.id), state: 'interrupted' as const, text })),
+    calls.map((call) => ({ call, header: startedHeader(rows, call.id), state: 'interrupted' as const, text })),
     `Interrupted by a restart: ${names}. Its outcome is unknown and it was not run again.`,
   )
 }

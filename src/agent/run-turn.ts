@@ -7,7 +7,7 @@ import { finish, queued, stopQueued } from '../turn/inbox-store.ts'
 import { newId, shortId } from '../util/ids.ts'
 import type { Redactor } from '../util/redact.ts'
 import { assertHeld, type Claim, ClaimLost, takeClaim } from '../workstream/claim.ts'
-import { type JournalEntry, resumePoint } from '../workstream/journal.ts'
+import { type JournalEntry, resumePoint, startedHeader } from '../workstream/journal.ts'
 import { findWorkstream, markClosed, markOpened, type Workstream } from '../workstream/workstreams.ts'
 import { agentLoop, type LoopEnd, takeUnread } from './agent-loop.ts'
 import { recordResults } from './execute-step.ts'
@@ -274,16 +274,18 @@ async function closeCards(tx: Tx, { turn, workstream, tools }: TurnContext): Pro
 
 /** Every call has a result, whatever happened. */
 async function closeCalls(context: TurnContext, state: 'failed' | 'stopped'): Promise<void> {
-  const point = resumePoint(await turnRows(context))
+  const rows = await turnRows(context)
+  const point = resumePoint(rows)
   if (point.kind !== 'calls') return
-  const settle = (calls: typeof point.open, text: string) =>
+  const settle = (calls: typeof point.open, header: (id: string) => string, text: string) =>
     recordResults(
       context,
-      calls.map((call) => ({ call, header: 'not run', state: 'stopped' as const, text })),
+      calls.map((call) => ({ call, header: header(call.id), state: 'stopped' as const, text })),
     )
   const why = state === 'stopped' ? 'Stopped by the user.' : 'The turn failed.'
-  await settle(point.open, `${why} This call was not run.`)
-  await settle(point.interrupted, `${why} This call was running; its outcome is unknown.`)
+  await settle(point.open, () => 'not run', `${why} This call was not run.`)
+  const running = (id: string): string => `${startedHeader(rows, id)} (was running, its outcome is unknown)`
+  await settle(point.interrupted, running, `${why} This call was running; its outcome is unknown.`)
 }
 
 /** A provider's own words may repeat what it was sent. */

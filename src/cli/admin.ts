@@ -1,4 +1,5 @@
 import type { ChannelType } from '../channel/channel-adapter.ts'
+import { USER_ID } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
 import { refuseCardsOf } from '../gateway/unlinking.ts'
 import { createLocalJobs } from '../jobs/local-jobs.ts'
@@ -74,7 +75,9 @@ export function tokenRevoke(flags: Flags, nameOrId: string): Promise<void> {
 
 export function link(flags: Flags, name: string, channel: string, id: string): Promise<void> {
   return atDesk(flags, async ({ identities }) => {
-    await identities.link(name, channelOf(channel), id, ACTOR)
+    const to = channelOf(channel)
+    if (!USER_ID[to].test(id)) throw new TurnstoneError('refused', `${id}: this is no ${channel} user id`)
+    await identities.link(name, to, id, ACTOR)
     print(`linked ${channel} ${id} to ${name}`)
   })
 }

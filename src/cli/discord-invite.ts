@@ -6,8 +6,12 @@ import { TurnstoneError } from '../util/errors.ts'
 export async function discordInvite(flags: Flags, clientId: string | undefined): Promise<string> {
   const config = loadConfig(flags, { env: process.env, cwd: process.cwd() })
   const id = clientId ?? idInToken(config.secrets.discordToken)
-  if (id === undefined || !/^\d{5,25}$/.test(id)) {
+  if (id === undefined) {
     throw new TurnstoneError('config', 'the application is not known: set TURNSTONE_DISCORD_TOKEN, or give --client-id')
+  }
+  if (!/^\d{5,25}$/.test(id)) {
+    const where = clientId === undefined ? 'TURNSTONE_DISCORD_TOKEN is no bot token' : `--client-id ${clientId}`
+    throw new TurnstoneError('config', `${where}: an application id is a number`)
   }
   return inviteUrl(id)
 }

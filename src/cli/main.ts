@@ -13,6 +13,8 @@ const LATER = [
 
 /** Runs a command line and sets the exit code: 0, 2 for configuration, 1 for anything else. Errors are one line. */
 export async function main(argv: readonly string[]): Promise<void> {
+  // Whoever reads us may stop early, as `head` does.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   const program = build()
   try {
     await program.parseAsync(argv, { from: 'user' })

@@ -46,7 +46,10 @@ const model = z.strictObject({
     .prefault('openai')
     .describe('openai (Chat Completions, any compatible server) or demo'),
   model: text.default('gpt-5.4').describe("the model's name at the provider"),
-  base_url: text.default('').describe('another server with the same API; "" = the provider itself'),
+  base_url: text
+    .regex(/^$|^https?:\/\//, { error: 'expected an address that begins with http:// or https://' })
+    .default('')
+    .describe('another server with the same API; "" = the provider itself'),
   api_key_env: text.default('OPENAI_API_KEY').describe('the environment variable that holds the key'),
   context_window: count(0, 10_000_000)
     .default(0)
@@ -60,10 +63,15 @@ const model = z.strictObject({
   capabilities,
 })
 
+/** How the platforms' user ids look. */
+export const USER_ID = { discord: /^\d{17,20}$/, slack: /^[UW][A-Z0-9]{5,20}$/ } as const
+
+const ids = (form: RegExp, error: string) => z.array(z.string().regex(form, { error })).default([])
+
 const user = z.strictObject({
   role: z.enum(['admin', 'member']).default('member').describe('admin or member'),
-  discord: texts.describe('Discord user ids'),
-  slack: texts.describe('Slack user ids'),
+  discord: ids(USER_ID.discord, 'a Discord user id has 17 to 20 digits').describe('Discord user ids'),
+  slack: ids(USER_ID.slack, 'a Slack user id begins with U or W').describe('Slack user ids'),
 })
 
 const policy = z.strictObject({

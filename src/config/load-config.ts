@@ -79,10 +79,16 @@ function readToml(file: string): unknown {
   try {
     return parse(content)
   } catch (error) {
-    // Its message shows the line, and the line may hold a secret: only the place and the kind are told.
-    if (error instanceof TomlError) bad(`${file}: line ${error.line}, column ${error.column}: not valid TOML`)
+    if (error instanceof TomlError) bad(`${file}: line ${error.line}, column ${error.column}: ${tomlFault(error)}`)
     throw error
   }
+}
+
+/** Only the first line of its message: what follows shows the file's line, and that may hold a secret. */
+function tomlFault({ message }: TomlError): string {
+  const [first = ''] = message.split('\n')
+  if (/integer|lossless/i.test(first)) return 'the number is too large; write ids in quotes'
+  return `not valid TOML: ${first.replace(/^Invalid TOML document: /, '')}`
 }
 
 function parseTables(tables: unknown, where: string): z.output<typeof configSchema> {

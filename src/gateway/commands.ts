@@ -21,12 +21,12 @@ const LINK_TRIES = 5
 const HOUR = 3_600_000
 
 export const HELP =
-  'Mention me with a question to begin a conversation; in its thread, or in a direct message, just write. ' +
-  'Tools that change things ask first, by buttons. Commands: `status`, `stop`, `close`, `model`, `approvals`, `usage`, ' +
-  '`link`, `unlink`, `help`.'
+  'Mention me with a question to begin a conversation; in its thread, or in a direct message, just write. Tools that ' +
+  'change things ask first, by buttons. There are `status`, `stop`, `close`, `model`, `approvals`, `usage`, `link`, ' +
+  '`unlink` and `help`: as slash commands (on Slack after `/turnstone`), or in a thread after a mention of me.'
 
-const UNLINKED =
-  'I do not know you yet. Ask an admin for a token (`turnstone admin token create NAME`), then use `/link`.'
+export const UNLINKED =
+  'I do not know you yet. Ask an admin for a token, then link your account with `/link` (on Slack `/turnstone link`).'
 
 const say = (text: string): CommandReply => ({ text, private: true })
 
@@ -156,7 +156,10 @@ export class Commands {
     const { messages } = await stopWorkstream(this.#tools, workstream, user.name, true)
     repaintSoon(this.#tools)
     await setMarkedOff(this.#tools, messages)
-    return { text: `${prefix}Closed by ${user.name}. Mention me to begin anew.`, private: false }
+    return {
+      text: `${prefix}Closed by ${user.name}. A mention begins anew; in a direct message any message does.`,
+      private: false,
+    }
   }
 
   #noModel(name: string): string {

@@ -61,7 +61,8 @@ export class Decisions {
     const now = await findApproval(this.#tools.store.db, id)
     if (!now || now.state === 'open') return verb === 'always' ? NO_ALWAYS : 'Nothing was changed.'
     const by = now.decidedBy === undefined ? '' : ` by ${now.decidedBy}`
-    return `Already decided: this card ${ENDED[now.state]}${by}.`
+    const [ended, ...more] = ENDED[now.state].split('; ')
+    return `Already decided: this card ${[`${ended}${by}`, ...more].join('; ')}.`
   }
 
   /** `y`, `n` or `a` as the whole message, while exactly one card is open here. True where it was an answer. */

@@ -60,9 +60,13 @@ function listen(app: Hono, host: string, port: number): Promise<HttpServer> {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'the port is taken' : messageOf(error)
       reject(
-        new TurnstoneError('port-taken', `cannot listen on ${host}:${port}: ${why}; set http.host or http.port`, {
-          cause: error,
-        }),
+        new TurnstoneError(
+          'port-taken',
+          `cannot listen on ${host}:${port}: ${why}; set http.port in config.toml, or TURNSTONE_CHANNEL_PORT`,
+          {
+            cause: error,
+          },
+        ),
       )
     })
     server.once('listening', () => {

@@ -24,7 +24,7 @@ import {
 } from '../workstream/workstreams.ts'
 import { maySpeak } from './access.ts'
 import { parseWords } from './command-table.ts'
-import { Commands, HELP } from './commands.ts'
+import { Commands, HELP, UNLINKED } from './commands.ts'
 import { Decisions } from './decisions.ts'
 import { type GatewayTools, tell } from './gateway-tools.ts'
 import { missedPlaces } from './missed.ts'
@@ -44,9 +44,6 @@ const FULL = `Your message was not taken: ${WAITING_MAX} are waiting already. Se
 
 const LINK_PRIVATELY =
   'Use `/link` (on Slack `/turnstone link`): what is written here is no secret. A token that stood here must be revoked.'
-
-const HOW_TO_LINK =
-  'I do not know you yet. Ask an admin for a token, then link your account with `/link` (on Slack `/turnstone link`).'
 
 /** Where everything from the platforms comes in; a message is accepted when its row is committed. */
 export class Inbox implements InboundHandler {
@@ -111,7 +108,7 @@ export class Inbox implements InboundHandler {
     const { store, clock } = this.#tools
     const key = `hint:${m.channel}:${m.author.id}`
     if (!(await notSince(store.db, key, DAY, clock.now()))) return
-    await this.#tellPerson(m, HOW_TO_LINK)
+    await this.#tellPerson(m, UNLINKED)
   }
 
   /** Slack shows it to the person alone; on Discord it is a reply. */
@@ -143,12 +140,14 @@ export class Inbox implements InboundHandler {
     if (m.addressed === 'thread') return false
     const empty = !m.text.trim() && m.attachments.length === 0
     const inside = workstream !== undefined || m.place.kind === 'conversation'
-    const words = m.attachments.length === 0 && inside ? parseWords(m.text) : undefined
+    const parsed = m.attachments.length === 0 ? parseWords(m.text) : undefined
+    // In a channel, where no conversation is meant, only these two can be.
+    const words = inside || parsed?.name === 'help' || parsed?.name === 'link' ? parsed : undefined
     if (!empty && !words) return false
     const { store, clock } = this.#tools
     if (!(await firstTime(store.db, m.key, clock.now()))) return true
-    if (!words || words.name === 'link') {
-      await this.#tellPerson(m, words ? LINK_PRIVATELY : HELP)
+    if (!words || words.name === 'link' || words.name === 'help') {
+      await this.#tellPerson(m, words?.name === 'link' ? LINK_PRIVATELY : HELP)
       return true
     }
     const reply = await this.#commands.run({

@@ -30,7 +30,7 @@ export interface ToolSpec {
   readonly parameters: Readonly<Record<string, unknown>>
 }
 
-/** The text of a message's content, images left out. */
+/** The text of a message's content, its parts a paragraph each, images left out. */
 export function textOf(content: readonly ContentPart[]): string {
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n')
 }

@@ -1,4 +1,7 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
+import { messageOf, TurnstoneError } from '../util/errors.ts'
 
 export interface OwnerLock {
   release(): void
@@ -10,7 +13,7 @@ export interface OwnerLock {
  */
 export function takeOwnerLock(file: string): OwnerLock | undefined {
   if (file === ':memory:') return { release: () => undefined }
-  const handle = new Database(`${file}-lock`, { timeout: 0 })
+  const handle = openLockFile(file)
   try {
     handle.pragma('journal_mode = DELETE')
     handle.exec('begin exclusive')
@@ -19,5 +22,15 @@ export function takeOwnerLock(file: string): OwnerLock | undefined {
     handle.close()
     if ((error as { code?: string }).code?.startsWith('SQLITE_BUSY')) return undefined
     throw error
+  }
+}
+
+function openLockFile(file: string): Database.Database {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    return new Database(`${file}-lock`, { timeout: 0 })
+  } catch (error) {
+    const why = `the database ${file} cannot be used: ${messageOf(error)}; see database.url`
+    throw new TurnstoneError('store-unavailable', why, { cause: error })
   }
 }

@@ -124,3 +124,9 @@ export function resumePoint(rows: readonly JournalRow[]): StepState {
 function isInput(row: JournalRow): boolean {
   return row.kind === 'user' || row.kind === 'note'
 }
+
+/** What the call's line said when it was started; '' where it never was. */
+export function startedHeader(rows: readonly JournalRow[], callId: string): string {
+  const row = rows.findLast((r) => r.kind === 'started' && r.callId === callId)
+  return row?.kind === 'started' ? row.header : ''
+}

@@ -8,6 +8,12 @@ import type { Button, Conversation, SeenCard, World } from '../support/world.ts'
 import type { Checks } from './checks.ts'
 
 const PATIENCE = 20_000
+const LABELS: Readonly<Record<Button, string>> = {
+  approve: 'Approve',
+  always: 'Always allow',
+  deny: 'Reject',
+  note: 'Note…',
+}
 
 interface Scene {
   readonly world: World
@@ -118,15 +124,12 @@ async function strangers(scene: Scene): Promise<void> {
   const { world, checks } = scene
   checks.says('stranger', '@turnstone let me in')
   const c = await world.mention('stranger', 'let me in')
-  const seen = (): string | undefined =>
-    [...world.private('stranger'), ...world.texts(c), ...world.texts({ ...scene.conversation, message: '' })].find(
-      (t) => t.includes('do not know you'),
-    )
-  const told = world.name === 'slack' ? await until(seen, PATIENCE) : ''
-  if (told) checks.says('turnstone', `(to stranger alone) ${told}`)
+  const all = (): readonly string[] => [...world.private('stranger'), ...world.lines(), ...world.texts(c)]
+  const told = await until(() => all().find((t) => t.includes('do not know you')), PATIENCE)
+  checks.says('turnstone', `(${world.name === 'slack' ? 'to stranger alone' : 'a reply'}) ${told}`)
   checks.check(
-    'nothing is answered to people who are not linked',
-    !world.texts(c).some((t) => t.includes('demo model')),
+    'people who are not linked are told how to link, and nothing else',
+    !all().some((t) => t.includes('demo model')),
   )
 }
 
@@ -138,12 +141,12 @@ async function write(scene: Scene, text: string): Promise<void> {
 async function ask(scene: Scene, text: string): Promise<SeenCard> {
   await write(scene, text)
   const card = await until(() => scene.world.cards(scene.conversation).find((c) => c.buttons.length > 0), PATIENCE)
-  scene.checks.says('turnstone', `${card.text}\n[${card.buttons.join('] [')}]`)
+  scene.checks.says('turnstone', `${card.text}\n[${card.buttons.map((b) => LABELS[b]).join('] [')}]`)
   return card
 }
 
 async function press(scene: Scene, card: SeenCard, button: Button): Promise<void> {
-  scene.checks.says('alice', `(presses ${button})`)
+  scene.checks.says('alice', `(presses ${LABELS[button]})`)
   await scene.world.press('alice', scene.conversation, card.id, button)
 }
 

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -51,6 +51,23 @@ describe('serve', () => {
     const stopped = await g.stop()
     expect(stopped).toMatchObject({ code: 0, signal: null })
     expect(stopped.ms).toBeLessThan(8000)
+  })
+
+  it('ends with npm, when whoever started `npm start` ends that', async () => {
+    const dir = newDir()
+    writeFileSync(join(dir, 'config.toml'), '[http]\nport = 0\n')
+    const env = { PATH: process.env.PATH ?? '', HOME: dir, TURNSTONE_CONFIG: join(dir, 'config.toml') }
+    const npm = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let out = ''
+    npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text
+    })
+    const ended = new Promise<number | null>((done) => npm.once('exit', done))
+    const url = await until(() => /"url":"([^"]+)","msg":"ready"/.exec(out)?.[1], 20_000)
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+    npm.kill('SIGTERM')
+    expect(await ended).toBe(0)
+    await expect(fetch(`${url}/health`)).rejects.toThrow()
   })
 
   it('keeps its database from other users', async () => {
@@ -148,12 +165,13 @@ describe('admin', () => {
     expect(token.out).toMatch(/^ts_[0-9a-f]{64}\n$/)
     expect(readFileSync(join(cwd, 'turnstone.db')).includes(token.out.trim())).toBe(false)
     expect((await run('token', 'create', 'nobody')).code).toBe(1)
-    expect((await run('link', 'ann', 'discord', '42')).code).toBe(0)
-    expect((await run('link', 'ann', 'discord', '42')).code).toBe(1)
+    expect((await run('link', 'ann', 'discord', '80351110224678912')).code).toBe(0)
+    expect((await run('link', 'ann', 'discord', 'ann')).err).toContain('this is no discord user id')
+    expect((await run('link', 'ann', 'discord', '80351110224678912')).code).toBe(1)
     expect((await run('link', 'ann', 'irc', '42')).err).toContain('the channel is discord or slack')
-    expect((await run('user', 'list')).out).toBe('ann\tadmin\tdatabase\tdiscord:42\n')
-    expect((await run('unlink', 'ann', 'discord', '42')).code).toBe(0)
-    expect((await run('unlink', 'ann', 'discord', '42')).code).toBe(1)
+    expect((await run('user', 'list')).out).toBe('ann\tadmin\tdatabase\tdiscord:80351110224678912\n')
+    expect((await run('unlink', 'ann', 'discord', '80351110224678912')).code).toBe(0)
+    expect((await run('unlink', 'ann', 'discord', '80351110224678912')).code).toBe(1)
     expect((await run('token', 'revoke', 'ann')).out).toBe('revoked 1 token(s)\n')
     expect((await run('token', 'revoke', 'ann')).code).toBe(1)
     expect((await run('user', 'remove', 'ann')).code).toBe(0)

@@ -87,6 +87,7 @@ export async function discordWorld(): Promise<DiscordWorld> {
         .map((m) => m.content),
     everSaid: (c) =>
       own(c).flatMap((m) => [m.content, ...m.versions.map((v) => JSON.stringify(v)), ...filesOf(m).map((f) => f.text)]),
+    lines: () => sim.botMessages(channel.id).map((m) => m.content),
     cards: (c) => own(c).filter(isCard).map(card),
     async press(who, _c, id, button) {
       const { kind } = await sim.press(people[who], id, customIdOf(id, button)).outcome

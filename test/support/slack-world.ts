@@ -80,6 +80,11 @@ export async function slackWorld(): Promise<SlackWorld> {
         JSON.stringify(m.versions),
         ...m.files.map((f) => f.bytes.toString()),
       ]),
+    lines: () =>
+      sim
+        .own(channel)
+        .filter((m) => m.threadTs === undefined)
+        .map((m) => m.rendered),
     cards: (c) =>
       own(c)
         .filter(isCard)

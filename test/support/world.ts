@@ -45,6 +45,8 @@ export interface World {
   /** What the bot has written there, cards left out, oldest first. */
   texts(c: Conversation): readonly string[]
   cards(c: Conversation): readonly SeenCard[]
+  /** What the bot has written in the channel itself. */
+  lines(): readonly string[]
   /** All that ever stood there: every version of every message of the bot, cards and files included. */
   everSaid(c: Conversation): readonly string[]
   /** Resolves when the press was acknowledged; rejects where it was not in time. */

@@ -89,7 +89,7 @@ function handOver(path: string, made: boolean): void {
 }
 
 function checkReachable(path: string, { uid, gid }: RunAs): void {
-  const tried = spawnSync('/bin/sh', ['-c', 'test -w .'], { cwd: path, uid, gid, env: {}, stdio: 'ignore' })
+  const tried = spawnSync('/bin/sh', ['-c', 'test -w "$0"', path], { cwd: '/', uid, gid, env: {}, stdio: 'ignore' })
   if (tried.status === 0) return
   throw new TurnstoneError(
     'config',

@@ -31,21 +31,25 @@ export function createDemoProvider(settings: Pick<ModelSettings, 'contextWindow'
 }
 
 function answer({ messages, tools }: ModelRequest): { text: string; call?: ToolCall } {
+  // A note or a message may follow the results: they are told first.
+  const step = messages.slice(messages.findLastIndex((m) => m.role === 'assistant') + 1)
+  const results = step.filter((m) => m.role === 'tool')
+  if (results.length > 0) return { text: results.map(report).join('\n\n') }
   const last = messages.at(-1)
-  if (last?.role === 'tool') return { text: report(last) }
-  const asked = last?.role === 'user' ? textOf(last.content).trim() : ''
-  const wish = wishOf(asked)
+  const [words] = last?.role === 'user' ? last.content : []
+  const wish = words?.type === 'text' ? wishOf(words.text.trim()) : undefined
   if (!wish || !tools.some((t) => t.name === wish.tool)) return { text: HELP }
   const id = `call_demo_${messages.length}`
   const call = { id, name: wish.tool, arguments: JSON.stringify(wish.args) }
-  return { text: `${WHO}You asked for \`${wish.tool}\`, so I call it.`, call }
+  return { text: `The demo model calls \`${wish.tool}\`, as you asked.`, call }
 }
 
 function report(result: Extract<Message, { role: 'tool' }>): string {
   const text = textOf(result.content)
-  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN).toWellFormed()}…` : text
+  const more = text.length - SHOWN
+  const shown = more > 0 ? `${text.slice(0, SHOWN).toWellFormed()}\n… and ${more} characters more` : text
   const fence = '`'.repeat(Math.max(3, ...(shown.match(/`+/g) ?? []).map((run) => run.length + 1)))
-  return `${WHO}\`${result.name}\` returned:\n\n${fence}\n${shown}\n${fence}`
+  return `\`${result.name}\` returned:\n\n${fence}\n${shown}\n${fence}`
 }
 
 /** The request must begin with the word: a sentence that merely contains it is no request. */

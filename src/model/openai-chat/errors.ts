@@ -9,13 +9,24 @@ const WORDS_MAX = 200
 export function toModelError(error: unknown): ModelError {
   if (error instanceof ModelError) return error
   if (error instanceof APIConnectionError) {
-    return new ModelError('unavailable', 'The model’s server could not be reached.', { cause: error })
+    return new ModelError('unavailable', `The model’s server could not be reached${codeBehind(error)}.`, {
+      cause: error,
+    })
   }
   if (!(error instanceof APIError)) return new ModelError('cut', 'The model’s answer broke off.', { cause: error })
   const code = codeOf(error)
   const wait = code === 'rate-limit' || code === 'unavailable' ? retryAfterOf(error) : undefined
   const options = { cause: error, ...(wait === undefined ? {} : { retryAfterMs: wait }) }
   return new ModelError(code, sentence(code, error), options)
+}
+
+/** The system's code, such as ECONNREFUSED, from however deep it stands. */
+function codeBehind(error: unknown): string {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code } = at as { code?: unknown }
+    if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return ` (${code})`
+  }
+  return ''
 }
 
 function codeOf({ status, code, message }: APIError): ModelErrorCode {

@@ -118,7 +118,13 @@ describe('faults are one line that names key and file', () => {
     ['[auth]\njwt_secret = "short-secret"\n', 'at least 32 bytes'],
     ['[channels.discord]\narchive_minutes = 5\n', 'archive_minutes'],
     ['[[policy]]\nname = "x"\neffect = "maybe"\nact = "exec"\nmatch = "*"\n', 'policy.0.effect'],
-    ['[users.a]\ndiscord = ["1"]\n[users.b]\ndiscord = ["1"]\n', 'users.b.discord: 1 belongs to users.a already'],
+    [
+      '[users.a]\nslack = ["U00001"]\n[users.b]\nslack = ["U00001"]\n',
+      'users.b.slack: U00001 belongs to users.a already',
+    ],
+    ['[users.a]\ndiscord = [80351110224678912]\n', 'write ids in quotes'],
+    ['[users.a]\ndiscord = ["alice"]\n', 'users.a.discord.0: a Discord user id has 17 to 20 digits'],
+    ['[models.main]\nbase_url = "localhost:1"\n', 'begins with http:// or https://'],
     ['[http\nport = 1\n', 'not valid TOML'],
   ])('%j', (toml, said) => {
     const message = fault(toml)
