@@ -312,6 +312,8 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   filesBefore(card: CardView): readonly number[] {
+    // No file of a card that Slack would not take.
+    cardBody(card)
     return filesBefore(card)
   }
 

@@ -178,7 +178,10 @@ export interface ChannelAdapter {
   edit(ref: MessageRef, outgoing: Outgoing): Promise<void>
   /** Of a deleted message: resolves. */
   remove(ref: MessageRef): Promise<void>
-  /** Indexes of the card's calls whose payload must be uploaded before the card; [] where files ride on the card. */
+  /**
+   * Indexes of the card's calls whose payload must be uploaded before the card; [] where files ride on the card. Throws
+   * PostRefused where the platform would not take the card.
+   */
   filesBefore(card: CardView): readonly number[]
   /** 'received' shows 👀, 'none' takes it off. Must not reject: a sign is worth no error. */
   mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void>

@@ -99,6 +99,16 @@ describe.each(WORLDS)('questions and answers on %s', (name) => {
     expect(said(s.model, 'tool').slice(8)).toEqual(calls.map(() => 'Stopped by the user. This call was not run.'))
   })
 
+  it('a step too long to be shown is refused whole, and nothing of it is posted before', async () => {
+    const call = bash(`echo ${'z'.repeat(300)}`).calls
+    s.model.script([{ calls: Array.from({ length: 60 }, () => call).flat() }, 'refused'])
+    const c = await s.world.mention('alice', 'many')
+    await s.text(c, 'refused')
+    expect(said(s.model, 'tool').every((t) => t.includes('too long to show'))).toBe(true)
+    expect(s.world.cards(c)).toEqual([])
+    expect(s.world.texts(c).join()).not.toContain('SHA-256')
+  })
+
   it('a refusal in a mixed step still runs what asks nothing', async () => {
     const read = { name: 'read_file', arguments: { path: 'missing.txt' } }
     s.model.script([{ calls: [...bash('echo no').calls, read] }, 'both seen'])
