@@ -193,7 +193,7 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
       const end = s.world.hangUnmark()
       const before = s.gateway.output.length
       gate.release()
-      await until(() => s.world.texts(c).some((t) => t.includes('✅')) || s.gateway.output.length > before + 200, 3000)
+      await until(() => s.world.texts(c).some((t) => t.includes('✅')) || s.gateway.output.length > before + 200, 15_000)
       await s.crash(end)
       await rests(s, c, [holding('first', 'to both')], [two])
       expect(said(s.model, 'user')).toEqual(['one', 'two'])
@@ -306,7 +306,7 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
       const c = await s.world.mention('alice', 'q0')
       const asked = ['q0']
       let seed = 7
-      for (let kill = 0; kill < 12; kill++) {
+      for (let kill = 0; kill < 8; kill++) {
         seed = (seed * 16807) % 2147483647
         const at = Date.now() + 50 + (seed % 500)
         if (kill % 2 === 0) {
@@ -326,7 +326,7 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
       expect(answered().toSorted()).toEqual(asked.toSorted())
       const ran = linesOf(s, 'random')
       expect(new Set(ran).size).toBe(ran.length)
-    }, 60_000)
+    }, 150_000)
   })
 })
 

@@ -134,7 +134,7 @@ export function message(
 }
 
 /** Looks until it holds; real time, for what other parts do meanwhile. */
-export async function until<T>(look: () => T | Promise<T>, ms = 5000): Promise<NonNullable<T>> {
+export async function until<T>(look: () => T | Promise<T>, ms = 15_000): Promise<NonNullable<T>> {
   const end = Date.now() + ms
   for (;;) {
     const found = await look()
