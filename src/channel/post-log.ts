@@ -110,3 +110,15 @@ export async function postOf(store: Store, ref: MessageRef): Promise<string | un
     .executeTakeFirst()
   return row?.key
 }
+
+/** Whether a card is being posted on that platform, so that a message not known may be one. */
+export async function isCardInFlight(store: Store, { channel }: MessageRef): Promise<boolean> {
+  const row = await store.db
+    .selectFrom('posts')
+    .select('key')
+    .where('channel', '=', channel)
+    .where('kind', '=', 'card')
+    .where('ref', 'is', null)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,9 +1,10 @@
 import type { Approval, Outcome } from '../approval/approval.ts'
 import { findApproval, openApprovals, settleApproval } from '../approval/approvals.ts'
 import type { DecisionReceipt, InboundDecision, InboundMessage, MessageRef, Verb } from '../channel/channel-adapter.ts'
-import { createPostLog, postOf } from '../channel/post-log.ts'
+import { createPostLog, isCardInFlight, postOf } from '../channel/post-log.ts'
 import { audit } from '../store/audit.ts'
 import { firstTime } from '../store/seen.ts'
+import { messageOf } from '../util/errors.ts'
 import type { User } from '../workstream/identities.ts'
 import { findWorkstream, type Workstream } from '../workstream/workstreams.ts'
 import { mayDecide } from './access.ts'
@@ -22,6 +23,9 @@ const ENDED: Record<Outcome, string> = {
   superseded: 'was replaced by a newer card',
   unshowable: 'could not be shown whole; nothing was run',
 }
+
+/** When a deleted message that is not known is looked for again, ms. */
+const LOOK_AGAIN: readonly number[] = [200, 1000, 5000]
 
 const NO_ALWAYS = 'This card has no *Always allow*; nothing was changed.'
 
@@ -133,10 +137,18 @@ export class Decisions {
     })
   }
 
-  /** The card of an open approval is posted anew. */
-  async cardDeleted(ref: MessageRef): Promise<void> {
-    const { store, clock } = this.#tools
+  /** The card of an open approval is posted anew; it may be deleted before the answer to its post was here. */
+  async cardDeleted(ref: MessageRef, [wait, ...later]: readonly number[] = LOOK_AGAIN): Promise<void> {
+    const { store, clock, log } = this.#tools
+    const inFlight = await isCardInFlight(store, ref)
     const key = await postOf(store, ref)
+    if (key === undefined && wait !== undefined && inFlight) {
+      clock.after(wait, () => {
+        this.cardDeleted(ref, later).catch((error: unknown) =>
+          log.warn({ reason: messageOf(error) }, 'a deleted card could not be posted anew'),
+        )
+      })
+    }
     const id = key === undefined ? undefined : approvalOfKey(key)
     const approval = id === undefined ? undefined : await findApproval(store.db, id)
     if (key === undefined || !approval || approval.state !== 'open') return

@@ -196,6 +196,38 @@ describe('approvals', () => {
   })
 })
 
+describe('a card that is deleted before its post was answered', () => {
+  it('is posted anew all the same', async () => {
+    const act = probeTool('act', { asks: true })
+    const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
+    const e = await engine({ model, tools: [act] })
+    const send = e.adapter.send.bind(e.adapter)
+    let answer = (): void => undefined
+    const waits = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    let first = true
+    e.adapter.send = async (...args) => {
+      const ref = await send(...args)
+      if (args[1].kind === 'card' && first) {
+        first = false
+        await waits
+      }
+      return ref
+    }
+    await e.inbox.message(message('alice', 'go', { id: 'm-21' }))
+    await cardIn(e, 'm-21')
+    const post = e.platform.posts.find((p) => p.outgoing.kind === 'card')
+    if (!post) throw new Error('no card')
+    post.deleted = true
+    const deleted = e.inbox.deleted({ channel: 'discord', room: 'm-21', id: post.id })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    answer()
+    await deleted
+    await until(() => e.platform.cards('m-21').length === 1)
+  })
+})
+
 describe('stopping and faults', () => {
   it('/stop cancels the running tool, the rest of the step and what waits', async () => {
     const hang = probeTool('hang', {
