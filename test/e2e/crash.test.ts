@@ -193,7 +193,10 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
       const end = s.world.hangUnmark()
       const before = s.gateway.output.length
       gate.release()
-      await until(() => s.world.texts(c).some((t) => t.includes('✅')) || s.gateway.output.length > before + 200, 15_000)
+      await until(
+        () => s.world.texts(c).some((t) => t.includes('✅')) || s.gateway.output.length > before + 200,
+        15_000,
+      )
       await s.crash(end)
       await rests(s, c, [holding('first', 'to both')], [two])
       expect(said(s.model, 'user')).toEqual(['one', 'two'])
