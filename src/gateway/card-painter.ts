@@ -86,7 +86,12 @@ export async function postCard(
     )
     // Somebody may have pressed before the answer to the post was here.
     const now = (await findApproval(tools.store.db, approval.id)) ?? approval
-    if (!posted || now.state !== approval.state) await adapter.edit(ref, { kind: 'card', card: cardOf(now) })
+    if (now.state !== approval.state) {
+      // Not waited for: the turn goes on with the decision, however long the platform takes to redraw.
+      repaintSoon(tools)
+      return 'shown'
+    }
+    if (!posted) await adapter.edit(ref, { kind: 'card', card: cardOf(now) })
     await markPainted(tools.store.db, now)
     return 'shown'
   } catch (error) {
