@@ -25,5 +25,5 @@ EXPOSE 8091
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8091/health').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 # Listens on all interfaces only if config.toml says so: http.host = "0.0.0.0".
-ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=2", "/app/src/main.ts"]
+ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=2", "/app/src/app/main.ts"]
 CMD ["serve"]

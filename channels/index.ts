@@ -1,4 +1,4 @@
-import type { AdapterTools } from '../src/channel/adapter-tools.ts'
+import type { AdapterDeps } from '../src/channel/adapter-deps.ts'
 import type { ChannelAdapter } from '../src/channel/channel-adapter.ts'
 import type { Config } from '../src/config/config.ts'
 
@@ -9,12 +9,12 @@ export interface Channels {
 }
 
 /** Every channel whose tokens are set; its library is loaded only then. */
-export async function createChannels(config: Config, tools: AdapterTools): Promise<Channels> {
+export async function createChannels(config: Config, deps: AdapterDeps): Promise<Channels> {
   const adapters: ChannelAdapter[] = []
   const { discordToken, slackToken, slackAppToken, slackSigningSecret } = config.secrets
   if (discordToken !== undefined) {
     const { createDiscordAdapter } = await import('./discord/adapter.ts')
-    adapters.push(createDiscordAdapter({ config: config.channels.discord, token: discordToken, tools }))
+    adapters.push(createDiscordAdapter({ config: config.channels.discord, token: discordToken, tools: deps }))
   }
   let slackRequest: Channels['slackRequest']
   if (slackToken !== undefined) {
@@ -28,7 +28,7 @@ export async function createChannels(config: Config, tools: AdapterTools): Promi
       config: config.channels.slack,
       tokens,
       publicUrl: config.http.public_url,
-      tools,
+      tools: deps,
     })
     adapters.push(slack.adapter)
     if (config.channels.slack.mode === 'http') slackRequest = slack.onRequest

@@ -12,9 +12,11 @@ const RANKS: Readonly<Record<string, number>> = {
   'src/config': 1,
   'src/approval': 1,
   'src/jobs': 1,
+  'src/workspace': 1,
   'src/channel': 2,
   'src/model': 2,
   'channels/markdown': 2,
+  'src/identity': 3,
   'src/workstream': 3,
   'channels/discord': 3,
   'channels/slack': 3,
@@ -25,9 +27,7 @@ const RANKS: Readonly<Record<string, number>> = {
   'src/gateway': 6,
   tools: 7,
   'channels/index.ts': 7,
-  'src/app.ts': 8,
-  'src/cli': 9,
-  'src/main.ts': 10,
+  'src/app': 8,
 }
 
 /** Each SDK has one home. */
@@ -37,9 +37,9 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@slack/web-api': ['channels/slack/'],
   openai: ['src/model/openai-chat/'],
   'better-sqlite3': ['src/store/'],
-  hono: ['src/gateway/http-server.ts'],
-  'prom-client': ['src/gateway/metrics.ts'],
-  commander: ['src/cli/main.ts'],
+  hono: ['src/gateway/operations/http-server.ts'],
+  'prom-client': ['src/gateway/operations/metrics.ts'],
+  commander: ['src/app/cli.ts'],
   zod: ['src/config/'],
 }
 

@@ -19,7 +19,7 @@ interface Args {
 }
 
 /** A script in a process group of its own, as the workspace's user, with a scrubbed environment. */
-export function bash(settings: ToolSettings): CatalogTool {
+export function createBashTool(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, async (args, scope) => {
     const command = args.command.replace(/\r\n/g, '\n')
     if (!command.trim()) return invalid(NOT_VALID, 'Error: command is empty')

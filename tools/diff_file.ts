@@ -1,10 +1,11 @@
 import { createTwoFilesPatch } from 'diff'
 import type { CatalogTool, PlanScope, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
-import { failure, success } from '../src/tool/execute-calls.ts'
 import { cutMiddle } from '../src/tool/limit-result.ts'
+import { failure, success } from '../src/tool/run-plan.ts'
+import { hashOf, isBinary, readWholeFile } from '../src/workspace/files.ts'
+import { type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import file from './diff_file.json' with { type: 'json' }
-import { hashOf, isBinary, locate, type Place, readWhole } from './support/file-access.ts'
 import { invalid, NOT_VALID, observed, pathAct, planned, stillAt } from './support/plans.ts'
 import type { ToolSettings } from './support/settings.ts'
 
@@ -19,7 +20,7 @@ interface Args {
 const MAX_EDITS = 20_000
 
 /** With content_b the text is the old side and the file the new one. */
-export function diffFile(settings: ToolSettings): CatalogTool {
+export function createDiffFileTool(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
       const second = args.path_b || undefined
@@ -29,8 +30,9 @@ export function diffFile(settings: ToolSettings): CatalogTool {
       if (second !== undefined && args.content_b !== undefined) {
         return invalid(NOT_VALID, 'Error: give either path_b or content_b, not both')
       }
-      const a = await locate(args.path_a, scope, settings)
-      const b = second === undefined ? undefined : await locate(second, scope, settings)
+      const a = await resolvePath(args.path_a, { root: scope.root, ownPaths: settings.ownPaths })
+      const b =
+        second === undefined ? undefined : await resolvePath(second, { root: scope.root, ownPaths: settings.ownPaths })
       const places = b ? [a, b] : [a]
       return {
         kind: 'ready',
@@ -48,15 +50,15 @@ export function diffFile(settings: ToolSettings): CatalogTool {
 
 async function run(
   args: Args,
-  { a, b }: { a: Place; b: Place | undefined },
+  { a, b }: { a: ResolvedPath; b: ResolvedPath | undefined },
   limit: number,
   scope: PlanScope,
   settings: ToolSettings,
 ): Promise<ToolResult> {
   await stillAt(args.path_a, a, scope, settings)
   if (b) await stillAt(args.path_b ?? '', b, scope, settings)
-  const first = await readWhole(a)
-  const second = b ? await readWhole(b) : Buffer.from(args.content_b ?? '')
+  const first = await readWholeFile(a)
+  const second = b ? await readWholeFile(b) : Buffer.from(args.content_b ?? '')
   for (const [bytes, place] of [[first, a] as const, ...(b ? [[second, b] as const] : [])]) {
     if (isBinary(bytes)) return failure(`Error: ${place.shown} is a binary file`)
     scope.files.markRead(place.path, hashOf(bytes))

@@ -1,11 +1,12 @@
 import { createTwoFilesPatch } from 'diff'
 import type { CatalogTool, PlanScope, ReadyPlan, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
-import { failure, success } from '../src/tool/execute-calls.ts'
+import { failure, success } from '../src/tool/run-plan.ts'
 import { sha256 } from '../src/util/ids.ts'
+import { hashOf, isBinary, readWholeFile, writeWholeFile } from '../src/workspace/files.ts'
+import { type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import file from './edit_file.json' with { type: 'json' }
-import { applyEdits, type Edit, EditFault, replaceAll } from './support/edits.ts'
-import { hashOf, isBinary, locate, type Place, readWhole, writeWhole } from './support/file-access.ts'
+import { applyEdits, type Edit, EditError, replaceAll } from './support/edits.ts'
 import { invalid, NOT_VALID, observed, pathAct, planned, stillAt } from './support/plans.ts'
 import type { ToolSettings } from './support/settings.ts'
 
@@ -24,20 +25,20 @@ interface Change {
 }
 
 /** Exact replacements in a file that was read and has not changed since. */
-export function editFile(settings: ToolSettings): CatalogTool {
+export function createEditFileTool(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
       const wrong = shapeFault(args)
       if (wrong) return invalid(NOT_VALID, `Error: ${wrong}`)
-      const place = await locate(args.path, scope, settings)
+      const place = await resolvePath(args.path, { root: scope.root, ownPaths: settings.ownPaths })
       const header = place.shown
-      const before = await readWhole(place)
+      const before = await readWholeFile(place)
       const guard = readGuard(before, place, scope)
       if (guard) return invalid(header, `Error: ${guard}`)
       try {
         return await readyPlan({ args, place, before, scope, settings, change: changeOf(before, args) })
       } catch (error) {
-        if (error instanceof EditFault) return invalid(header, `Error: ${error.message}`)
+        if (error instanceof EditError) return invalid(header, `Error: ${error.message}`)
         throw error
       }
     }),
@@ -46,7 +47,7 @@ export function editFile(settings: ToolSettings): CatalogTool {
 
 async function readyPlan(of: {
   args: Args
-  place: Place
+  place: ResolvedPath
   before: Buffer
   scope: PlanScope
   settings: ToolSettings
@@ -97,7 +98,7 @@ function editsOf(args: Args): readonly (readonly [Edit, string])[] {
   return [[{ old_string, new_string, ...(near_line === undefined ? {} : { near_line }) }, '']]
 }
 
-function readGuard(before: Buffer, place: Place, scope: PlanScope): string | undefined {
+function readGuard(before: Buffer, place: ResolvedPath, scope: PlanScope): string | undefined {
   if (isBinary(before)) return `${place.shown} is a binary file`
   if (!isExactUtf8(before)) return `${place.shown} is not valid UTF-8; edit it with bash`
   const known = scope.files.hashOf(place.path)
@@ -129,18 +130,18 @@ function changeOf(before: Buffer, args: Args): Change {
   return { text: done, summary: removed > 0 ? `${what}, ${removed} characters removed` : what }
 }
 
-async function run(args: Args, place: Place, scope: PlanScope, settings: ToolSettings): Promise<ToolResult> {
+async function run(args: Args, place: ResolvedPath, scope: PlanScope, settings: ToolSettings): Promise<ToolResult> {
   await stillAt(args.path, place, scope, settings)
-  const before = await readWhole(place)
+  const before = await readWholeFile(place)
   const guard = readGuard(before, place, scope)
   if (guard) return failure(`Error: ${guard}. Nothing was changed.`)
   try {
     const change = changeOf(before, args)
-    await writeWhole(place, change.text, settings)
+    await writeWholeFile(place, change.text, settings.runAs)
     scope.files.markRead(place.path, sha256(change.text))
     return success(`Edited ${place.shown}: ${change.summary}.`)
   } catch (error) {
-    if (error instanceof EditFault) return failure(`Error: the file has changed: ${error.message}`)
+    if (error instanceof EditError) return failure(`Error: the file has changed: ${error.message}`)
     throw error
   }
 }

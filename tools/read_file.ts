@@ -1,9 +1,10 @@
 import type { CatalogTool, PlanScope, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
-import { failure, success } from '../src/tool/execute-calls.ts'
+import { failure, success } from '../src/tool/run-plan.ts'
 import { imageMime } from '../src/util/image-mime.ts'
+import { hashOf, isBinary, readWholeFile } from '../src/workspace/files.ts'
+import { type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import file from './read_file.json' with { type: 'json' }
-import { hashOf, isBinary, locate, type Place, readWhole } from './support/file-access.ts'
 import { observed, pathAct, planned, stillAt } from './support/plans.ts'
 import type { ToolSettings } from './support/settings.ts'
 
@@ -14,13 +15,13 @@ interface Args {
 }
 
 /** Largest image that is sent, bytes. */
-const IMAGE_MAX = 4 * 1024 * 1024
+const MAX_IMAGE_BYTES = 4 * 1024 * 1024
 
 /** Numbered lines of text, or an image; what was read is remembered with its hash. */
-export function readFile(settings: ToolSettings): CatalogTool {
+export function createReadFileTool(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
-      const place = await locate(args.path, scope, settings)
+      const place = await resolvePath(args.path, { root: scope.root, ownPaths: settings.ownPaths })
       await markEarly(place, scope)
       return {
         kind: 'ready',
@@ -37,17 +38,17 @@ export function readFile(settings: ToolSettings): CatalogTool {
 }
 
 /** An edit in the same step counts on this read: inside the workspace it is noted when it is planned. */
-async function markEarly(place: Place, scope: PlanScope): Promise<void> {
+async function markEarly(place: ResolvedPath, scope: PlanScope): Promise<void> {
   if (place.zone !== 'workspace' || !place.exists) return
-  const bytes = await readWhole(place).catch(() => undefined)
+  const bytes = await readWholeFile(place).catch(() => undefined)
   if (bytes) scope.files.markRead(place.path, hashOf(bytes))
 }
 
-async function run(args: Args, place: Place, scope: PlanScope, settings: ToolSettings): Promise<ToolResult> {
+async function run(args: Args, place: ResolvedPath, scope: PlanScope, settings: ToolSettings): Promise<ToolResult> {
   let bytes: Buffer
   try {
     await stillAt(args.path, place, scope, settings)
-    bytes = await readWhole(place)
+    bytes = await readWholeFile(place)
   } catch (error) {
     scope.files.unmark(place.path)
     throw error
@@ -86,11 +87,12 @@ function imageKind(bytes: Uint8Array): string | undefined {
   return head === '\u0000\u0000\u0001\u0000' ? 'image/x-icon' : undefined
 }
 
-function imageResult(place: Place, bytes: Buffer, mime: string, vision: boolean): ToolResult {
+function imageResult(place: ResolvedPath, bytes: Buffer, mime: string, vision: boolean): ToolResult {
   const named = `${place.shown}: ${mime}, ${bytes.length} bytes`
   if (!imageMime(bytes)) return success(`[image ${named}; this format cannot be shown to a model]`)
   if (!vision) return success(`[image ${named}; this model cannot see images]`)
-  if (bytes.length > IMAGE_MAX) return success(`[image ${named}; larger than the 4 MB that can be shown to a model]`)
+  if (bytes.length > MAX_IMAGE_BYTES)
+    return success(`[image ${named}; larger than the 4 MB that can be shown to a model]`)
   return {
     content: [
       { type: 'text', text: `[image ${named}]` },

@@ -1,12 +1,12 @@
 import { relative } from 'node:path'
 import type { CatalogTool, PlanScope, RunContext, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
-import { failure, success } from '../src/tool/execute-calls.ts'
+import { failure, success } from '../src/tool/run-plan.ts'
 import { runProcess } from '../src/util/run-process.ts'
 import { plainTerminal } from '../src/util/visible.ts'
+import { PathError, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import file from './search.json' with { type: 'json' }
 import { type Chosen, chooseFiles } from './support/choose-files.ts'
-import { locate, PathFault, type Place } from './support/file-access.ts'
 import { invalid, NOT_VALID, observed, pathAct, planned, stillAt } from './support/plans.ts'
 import { scrubEnv } from './support/scrub-env.ts'
 import type { ToolSettings } from './support/settings.ts'
@@ -18,21 +18,21 @@ interface Args {
 }
 
 /** Matches of one file that are kept. */
-const PER_FILE = 100
+const MAX_HITS_PER_FILE = 100
 /** Longest line shown, characters. */
-const LINE_MAX = 1024
+const MAX_LINE_CHARS = 1024
 /** Output of grep that is read, characters; then it is ended. */
-const RAW_MAX = 4 * 1024 * 1024
+const MAX_OUTPUT_CHARS = 4 * 1024 * 1024
 /** Paths given to one grep: well below the system's limit for arguments. */
-const BATCH = 500
+const FILES_PER_GREP = 500
 
 /** We choose the files, `grep -E` matches. */
-export function search(settings: ToolSettings): CatalogTool {
+export function createSearchTool(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
       if (!args.query) return invalid(NOT_VALID, 'Error: query is empty')
-      const place = await locate(args.path || '.', scope, settings)
-      if (!place.exists) throw new PathFault(`${place.shown}: no such file or folder`)
+      const place = await resolvePath(args.path || '.', { root: scope.root, ownPaths: settings.ownPaths })
+      if (!place.exists) throw new PathError('not-found', `${place.shown}: no such file or directory`)
       return {
         kind: 'ready',
         header: `${args.query}${args.path ? ` in ${place.shown}` : ''}`,
@@ -49,7 +49,7 @@ export function search(settings: ToolSettings): CatalogTool {
 
 async function run(
   args: Args,
-  place: Place,
+  place: ResolvedPath,
   { signal }: RunContext,
   scope: PlanScope,
   settings: ToolSettings,
@@ -60,12 +60,16 @@ async function run(
   const chosen = await chooseFiles(place.path, may, signal)
   const hits: FileHits[] = []
   let raw = 0
-  for (let at = 0; at < chosen.files.length || at === 0; at += BATCH) {
-    const found = await grep(args.query, chosen.files.slice(at, at + BATCH), { signal, settings, cwd: scope.root })
+  for (let at = 0; at < chosen.files.length || at === 0; at += FILES_PER_GREP) {
+    const found = await grep(args.query, chosen.files.slice(at, at + FILES_PER_GREP), {
+      signal,
+      settings,
+      cwd: scope.root,
+    })
     if (typeof found === 'string') return failure(`Error: ${found}`)
     for (const hit of found) raw += hit.lines.reduce((n, line) => n + line.length, 0)
     hits.push(...found)
-    if (raw > RAW_MAX) break
+    if (raw > MAX_OUTPUT_CHARS) break
   }
   const shown = hits.map((h) => ({
     ...h,
@@ -96,7 +100,15 @@ async function grep(
   const result = await runProcess(
     {
       command: 'grep',
-      args: ['-EnHZsI', '-m', String(PER_FILE), '-e', query, '--', ...(files.length > 0 ? files : ['/dev/null'])],
+      args: [
+        '-EnHZsI',
+        '-m',
+        String(MAX_HITS_PER_FILE),
+        '-e',
+        query,
+        '--',
+        ...(files.length > 0 ? files : ['/dev/null']),
+      ],
       cwd,
       env: { ...scrubEnv(settings.env), LC_ALL: 'C.UTF-8' },
       timeoutMs: settings.timeoutMs,
@@ -105,7 +117,7 @@ async function grep(
       onOutput(stream, text) {
         if (stream === 'stdout') out += text
         else complaint = (complaint + text).slice(0, 1000)
-        if (out.length > RAW_MAX) full.abort()
+        if (out.length > MAX_OUTPUT_CHARS) full.abort()
       },
     },
     settings.clock,
@@ -125,7 +137,7 @@ function parseHits(out: string): readonly FileHits[] {
     const cut = line.indexOf('\0')
     if (cut < 0) continue
     const text = plainTerminal(line.slice(cut + 1))
-    const shown = text.length > LINE_MAX ? `${text.slice(0, LINE_MAX).toWellFormed()} [… line cut]` : text
+    const shown = text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS).toWellFormed()} [… line cut]` : text
     const lines = byFile.get(line.slice(0, cut)) ?? []
     lines.push(shown)
     byFile.set(line.slice(0, cut), lines)

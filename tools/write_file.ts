@@ -1,8 +1,9 @@
 import type { CatalogTool, PlanScope, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
-import { success } from '../src/tool/execute-calls.ts'
+import { success } from '../src/tool/run-plan.ts'
 import { sha256 } from '../src/util/ids.ts'
-import { hashOf, locate, PathFault, type Place, readWhole, writeWhole } from './support/file-access.ts'
+import { hashOf, readWholeFile, writeWholeFile } from '../src/workspace/files.ts'
+import { PathError, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import { observed, pathAct, planned, stillAt } from './support/plans.ts'
 import type { ToolSettings } from './support/settings.ts'
 import file from './write_file.json' with { type: 'json' }
@@ -14,11 +15,11 @@ interface Args {
 }
 
 /** Creates, replaces or appends; each of the three has its own approval label. */
-export function writeFile(settings: ToolSettings): CatalogTool {
+export function createWriteFileTool(settings: ToolSettings): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
-      const place = await locate(args.path, scope, settings)
-      const before = place.exists ? await readWhole(place) : undefined
+      const place = await resolvePath(args.path, { root: scope.root, ownPaths: settings.ownPaths })
+      const before = place.exists ? await readWholeFile(place) : undefined
       const append = args.mode === 'append'
       const unread = before !== undefined && scope.files.hashOf(place.path) !== hashOf(before)
       const label = append ? 'append_file' : unread ? 'overwrite_file' : 'write_file'
@@ -42,22 +43,22 @@ export function writeFile(settings: ToolSettings): CatalogTool {
   )
 }
 
-async function run(args: Args, place: Place, scope: PlanScope, settings: ToolSettings): Promise<ToolResult> {
+async function run(args: Args, place: ResolvedPath, scope: PlanScope, settings: ToolSettings): Promise<ToolResult> {
   await stillAt(args.path, place, scope, settings)
   const added = Buffer.from(args.content)
   let content = added
   if (args.mode === 'append') content = Buffer.concat([await existing(place), added])
-  await writeWhole(place, content, settings)
+  await writeWholeFile(place, content, settings.runAs)
   scope.files.markRead(place.path, hashOf(content))
   const verb = args.mode === 'append' ? 'Appended' : 'Wrote'
   return success(`${verb} ${args.content.length} characters to ${place.shown}.`)
 }
 
-async function existing(place: Place): Promise<Buffer> {
+async function existing(place: ResolvedPath): Promise<Buffer> {
   try {
-    return await readWhole(place)
+    return await readWholeFile(place)
   } catch (error) {
-    if (error instanceof PathFault && error.message.endsWith('no such file')) return Buffer.alloc(0)
+    if (error instanceof PathError && error.code === 'not-found') return Buffer.alloc(0)
     throw error
   }
 }

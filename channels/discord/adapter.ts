@@ -1,4 +1,4 @@
-import type { AdapterTools } from '../../src/channel/adapter-tools.ts'
+import type { AdapterDeps } from '../../src/channel/adapter-deps.ts'
 import type {
   Address,
   Attachment,
@@ -21,19 +21,19 @@ import { Connection } from './connection.ts'
 import { download } from './files.ts'
 import { type InboundContext, isThread, type RawMessage } from './inbound.ts'
 import { onInteraction, type RawInteraction } from './interactions.ts'
-import { type Place, Places, placeOf } from './places.ts'
+import { ChannelDirectory, type ChannelInfo, channelInfoOf } from './places.ts'
 import { editOutgoing, findPost, removePost, roomOf, sendOutgoing } from './posts.ts'
 import { Reader, readHistory } from './reading.ts'
 import { openThread } from './threads.ts'
 
 const EYES = encodeURIComponent('👀')
 /** Waits between two tries to register the commands, ms. */
-const COMMAND_WAITS = [5000, 30_000, 120_000, 600_000]
+const COMMAND_WAITS_MS = [5000, 30_000, 120_000, 600_000]
 
 export interface DiscordOptions {
   readonly config: DiscordConfig
   readonly token: string
-  readonly tools: AdapterTools
+  readonly tools: AdapterDeps
 }
 
 /** Discord over its gateway and REST API. Nothing is connected before `start`. */
@@ -42,12 +42,12 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
 }
 
 class DiscordAdapter implements ChannelAdapter {
-  readonly type = 'discord'
+  readonly platform = 'discord'
   readonly #config: DiscordConfig
-  readonly #tools: AdapterTools
+  readonly #deps: AdapterDeps
   readonly #api: Api
   readonly #connection: Connection
-  readonly #places = new Places()
+  readonly #places = new ChannelDirectory()
   readonly #paces: Paces = new Map()
   readonly #stop = new AbortController()
   #inbound: InboundHandler | undefined
@@ -57,7 +57,7 @@ class DiscordAdapter implements ChannelAdapter {
 
   constructor({ config, token, tools }: DiscordOptions) {
     this.#config = config
-    this.#tools = tools
+    this.#deps = tools
     const rest = createRest(config.api_url, token)
     rest.on('rateLimited', ({ route, retryAfter, global }) => {
       tools.log.debug({ route, retryAfter, global }, 'Discord asks to wait')
@@ -73,7 +73,7 @@ class DiscordAdapter implements ChannelAdapter {
   }
 
   async start(inbound: InboundHandler): Promise<void> {
-    const { clock, log } = this.#tools
+    const { clock, log } = this.#deps
     this.#inbound = inbound
     this.#reader = new Reader({
       api: this.#api,
@@ -105,7 +105,7 @@ class DiscordAdapter implements ChannelAdapter {
       decision: (d) => run(() => inbound.decision(d)),
       command: (c) => run(() => inbound.command(c)),
       deleted: (ref) => run(() => inbound.deleted(ref)),
-      missed: (channel) => run(() => inbound.missed(channel)),
+      missedConversations: (channel) => run(() => inbound.missedConversations(channel)),
     }
   }
 
@@ -116,13 +116,13 @@ class DiscordAdapter implements ChannelAdapter {
   #onEvent(event: string, data: Record<string, unknown>): void {
     const inbound = this.#inbound
     if (!inbound) return
-    this.#places.take(event, data)
+    this.#places.applyEvent(event, data)
     switch (event) {
       case 'READY':
         this.#onReady(data as unknown as { user: { id: string }; application: { id: string } })
         break
       case 'MESSAGE_CREATE':
-        this.#reader?.take(data as unknown as RawMessage)
+        this.#reader?.enqueue(data as unknown as RawMessage)
         break
       case 'MESSAGE_DELETE':
         this.#onDelete(String(data.channel_id), [String(data.id)])
@@ -135,9 +135,9 @@ class DiscordAdapter implements ChannelAdapter {
           {
             api: this.#api,
             config: this.#config,
-            log: this.#tools.log,
+            log: this.#deps.log,
             inbound: this.#guarded(inbound),
-            place: (id) => this.#places.place(id),
+            place: (id) => this.#places.get(id),
           },
           data as unknown as RawInteraction,
         )
@@ -153,8 +153,8 @@ class DiscordAdapter implements ChannelAdapter {
 
   async #register(application: string): Promise<void> {
     this.#registered = true
-    const { clock, log, commands } = this.#tools
-    for (const wait of COMMAND_WAITS) {
+    const { clock, log, commands } = this.#deps
+    for (const wait of COMMAND_WAITS_MS) {
       try {
         if (await syncCommands(this.#api, application, commands, log))
           log.info('the commands were registered with Discord')
@@ -168,18 +168,18 @@ class DiscordAdapter implements ChannelAdapter {
     }
   }
 
-  #onDelete(room: string, ids: readonly string[]): void {
+  #onDelete(channel: string, ids: readonly string[]): void {
     for (const id of ids) {
-      this.#inbound?.deleted({ channel: 'discord', room, id }).catch((error: unknown) => {
-        this.#tools.log.warn({ reason: messageOf(error), message: id }, 'a deletion could not be taken in')
+      this.#inbound?.deleted({ platform: 'discord', channel, id }).catch((error: unknown) => {
+        this.#deps.log.warn({ reason: messageOf(error), message: id }, 'a deletion could not be taken in')
       })
     }
   }
 
-  async #place(id: string): Promise<Place> {
-    const known = this.#places.place(id)
+  async #place(id: string): Promise<ChannelInfo> {
+    const known = this.#places.get(id)
     if (known) return known
-    const place = placeOf((await this.#api.get(`/channels/${id}`)) as Record<string, unknown>)
+    const place = channelInfoOf((await this.#api.get(`/channels/${id}`)) as Record<string, unknown>)
     this.#places.keep(place)
     return place
   }
@@ -189,12 +189,12 @@ class DiscordAdapter implements ChannelAdapter {
     return this.#self
   }
 
-  open(from: { room: string; message: string }, title: string): Promise<{ to: Address; notice?: string }> {
+  openThread(from: { room: string; message: string }, title: string): Promise<{ to: Address; notice?: string }> {
     return openThread(this.#api, this.#places, { ...from, title, archiveMinutes: this.#config.archive_minutes })
   }
 
   canvas(to: Address, turn: string, posts: PostLog): TurnCanvas {
-    const { clock, log, lanes } = this.#tools
+    const { clock, log, lanes } = this.#deps
     const post = { adapter: this, lanes, clock }
     const tools = { api: this.#api, post, clock, log, paces: this.#paces, stopped: this.#stop.signal }
     return new DiscordCanvas(tools, to, turn, posts)
@@ -204,7 +204,7 @@ class DiscordAdapter implements ChannelAdapter {
     return sendOutgoing(this.#api, to, outgoing, key)
   }
 
-  async find(to: Address, post: PendingPost): Promise<MessageRef | undefined> {
+  async findPost(to: Address, post: PendingPost): Promise<MessageRef | undefined> {
     return findPost(this.#api, await this.#ownId(), to, post)
   }
 
@@ -221,16 +221,16 @@ class DiscordAdapter implements ChannelAdapter {
   }
 
   async mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void> {
-    const path = `/channels/${ref.room}/messages/${ref.id}/reactions/${EYES}/@me`
+    const path = `/channels/${ref.channel}/messages/${ref.id}/reactions/${EYES}/@me`
     try {
       if (sign === 'received') await this.#api.put(path)
       else await this.#api.delete(path)
     } catch (error) {
-      this.#tools.log.debug({ reason: messageOf(error), message: ref.id }, 'a sign could not be set')
+      this.#deps.log.debug({ reason: messageOf(error), message: ref.id }, 'a sign could not be set')
     }
   }
 
-  async history(to: Address, range: { limit: number; before?: string }): Promise<readonly HistoryMessage[]> {
+  async fetchMessages(to: Address, range: { limit: number; before?: string }): Promise<readonly HistoryMessage[]> {
     await this.#ownId()
     return readHistory(this.#api, to, range, this.#context())
   }
@@ -239,7 +239,7 @@ class DiscordAdapter implements ChannelAdapter {
     return download(file, { apiUrl: this.#config.api_url, maxBytes, signal })
   }
 
-  async close(to: Address): Promise<void> {
+  async archive(to: Address): Promise<void> {
     if (to.replyIn !== undefined) return
     try {
       const place = await this.#place(to.id)
@@ -247,13 +247,13 @@ class DiscordAdapter implements ChannelAdapter {
     } catch (error) {
       // A thread of people's making needs a permission that we do not ask for.
       if (codeOf(error) === undefined) throw error
-      this.#tools.log.info({ reason: messageOf(error), thread: to.id }, 'a thread could not be archived')
+      this.#deps.log.info({ reason: messageOf(error), thread: to.id }, 'a thread could not be archived')
     }
   }
 
-  link(to: Address, ref?: MessageRef): string {
-    const room = ref?.room ?? roomOf(to)
-    const guild = this.#places.place(room)?.guild ?? '@me'
+  permalink(to: Address, ref?: MessageRef): string {
+    const room = ref?.channel ?? roomOf(to)
+    const guild = this.#places.get(room)?.guild ?? '@me'
     const message = ref?.id ?? (to.replyIn === undefined ? undefined : to.id)
     return `https://discord.com/channels/${guild}/${room}${message === undefined ? '' : `/${message}`}`
   }

@@ -1,5 +1,5 @@
 import { DiscordAPIError, REST, type RouteLike } from 'discord.js'
-import { PostRefused } from '../../src/channel/post-once.ts'
+import { PostRefusedError } from '../../src/channel/post-once.ts'
 import { TIMES } from './limits.ts'
 
 export interface UploadFile {
@@ -42,7 +42,7 @@ const PASSING: ReadonlySet<number> = new Set([20016, 20022, 20028, 20029, 30046,
 /** Discord's code of a refusal; undefined for anything else. */
 export function codeOf(error: unknown): number | undefined {
   if (error instanceof DiscordAPIError && typeof error.code === 'number') return error.code
-  return error instanceof PostRefused ? codeOf(error.cause) : undefined
+  return error instanceof PostRefusedError ? codeOf(error.cause) : undefined
 }
 
 /** The error as the port wants it: PostRefused where Discord said a final no, else the error itself. */
@@ -51,7 +51,9 @@ export function asRefusal(error: unknown): unknown {
   const { code, status } = error
   const unclear = code === 0 || PASSING.has(code) || status === 401 || status === 429 || status < 400 || status >= 500
   if (unclear) return error
-  return new PostRefused(FINAL[code] ?? `Discord refused: ${error.message.split('\n')[0] ?? code}`, { cause: error })
+  return new PostRefusedError(FINAL[code] ?? `Discord refused: ${error.message.split('\n')[0] ?? code}`, {
+    cause: error,
+  })
 }
 
 /** The calls the adapter makes. All reject with PostRefused for a final no. */

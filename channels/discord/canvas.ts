@@ -1,5 +1,5 @@
 import type { Address, MessageRef, PostLog, TurnCanvas } from '../../src/channel/channel-adapter.ts'
-import { adoptPending, PostRefused, type PostTools, postOnce } from '../../src/channel/post-once.ts'
+import { adoptPending, type PostDeps, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
@@ -13,22 +13,22 @@ import { postContent, removePost } from './posts.ts'
 import { Typing } from './typing.ts'
 
 /** Waits after a round in which something failed, ms; the last one repeats. */
-const WAITS = [1000, 2000, 5000, 10_000, 30_000]
+const WAITS_MS = [1000, 2000, 5000, 10_000, 30_000]
 /** Failed rounds after which a canvas that nobody waits for gives up. */
-const ROUNDS_ALONE = 10
+const MAX_ROUNDS_ALONE = 10
 
 /**
  * A first text is held back so long, ms, or until it is whole: a short answer then is one post instead of a post and an
  * edit that has to wait for its pace. Typing is shown meanwhile.
  */
-const GATHER = 250
+const GATHER_MS = 250
 
 /** When the last post or edit of a conversation was, so that turns that follow each other share one pace. */
 export type Paces = Map<string, number>
 
-export interface CanvasTools {
+export interface CanvasDeps {
   readonly api: Api
-  readonly post: Omit<PostTools, 'posts'>
+  readonly post: Omit<PostDeps, 'posts'>
   readonly clock: Clock
   readonly log: Log
   readonly paces: Paces
@@ -43,7 +43,7 @@ interface Shown {
 }
 
 export class DiscordCanvas implements TurnCanvas {
-  readonly #tools: CanvasTools
+  readonly #deps: CanvasDeps
   readonly #to: Address
   readonly #turn: string
   readonly #posts: PostLog
@@ -63,14 +63,14 @@ export class DiscordCanvas implements TurnCanvas {
   /** Parts that Discord will not take or that a person deleted. */
   readonly #given = new Set<string>()
 
-  constructor(tools: CanvasTools, to: Address, turn: string, posts: PostLog) {
-    this.#tools = tools
+  constructor(deps: CanvasDeps, to: Address, turn: string, posts: PostLog) {
+    this.#deps = deps
     this.#to = to
     this.#turn = turn
     this.#posts = posts
     const room = to.replyIn ?? to.id
-    this.#typing = new Typing(tools.clock, () =>
-      tools.api.post(`/channels/${room}/typing`).then(
+    this.#typing = new Typing(deps.clock, () =>
+      deps.api.post(`/channels/${room}/typing`).then(
         () => undefined,
         () => undefined,
       ),
@@ -96,7 +96,7 @@ export class DiscordCanvas implements TurnCanvas {
       while (this.#done !== this.#version) {
         signal.throwIfAborted()
         this.#abort.signal.throwIfAborted()
-        this.#tools.stopped.throwIfAborted()
+        this.#deps.stopped.throwIfAborted()
         this.#kick()
         await this.#running
       }
@@ -107,7 +107,7 @@ export class DiscordCanvas implements TurnCanvas {
   }
 
   #stopped(): boolean {
-    return this.#abort.signal.aborted || this.#tools.stopped.aborted
+    return this.#abort.signal.aborted || this.#deps.stopped.aborted
   }
 
   #kick(): void {
@@ -119,7 +119,7 @@ export class DiscordCanvas implements TurnCanvas {
 
   /** Works until the last draw stands, or the canvas is stopped. Does not reject. */
   async #run(): Promise<void> {
-    const signal = AbortSignal.any([this.#abort.signal, this.#tools.stopped])
+    const signal = AbortSignal.any([this.#abort.signal, this.#deps.stopped])
     for (let failed = 0; this.#done !== this.#version; ) {
       try {
         if (await this.#round(signal)) failed = 0
@@ -127,16 +127,16 @@ export class DiscordCanvas implements TurnCanvas {
       } catch (error) {
         if (signal.aborted) return
         failed++
-        this.#tools.log.warn({ reason: messageOf(error), turn: this.#turn }, 'an answer could not be shown yet')
+        this.#deps.log.warn({ reason: messageOf(error), turn: this.#turn }, 'an answer could not be shown yet')
       }
-      if (failed >= ROUNDS_ALONE && this.#waiting === 0) return
-      const wait = WAITS[Math.min(failed, WAITS.length) - 1]
+      if (failed >= MAX_ROUNDS_ALONE && this.#waiting === 0) return
+      const wait = WAITS_MS[Math.min(failed, WAITS_MS.length) - 1]
       if (wait !== undefined && !(await this.#slept(wait, signal))) return
     }
   }
 
   #slept(ms: number, signal: AbortSignal): Promise<boolean> {
-    return sleep(this.#tools.clock, ms, signal).then(
+    return sleep(this.#deps.clock, ms, signal).then(
       () => true,
       () => false,
     )
@@ -180,7 +180,7 @@ export class DiscordCanvas implements TurnCanvas {
         signal.removeEventListener('abort', done)
         resolve()
       }
-      const cancel = this.#tools.clock.after(GATHER, done)
+      const cancel = this.#deps.clock.after(GATHER_MS, done)
       signal.addEventListener('abort', done, { once: true })
       this.#whole = done
     })
@@ -196,12 +196,12 @@ export class DiscordCanvas implements TurnCanvas {
 
   /** Parts from before a restart, with what stands there, so that only what differs is edited. */
   async #recall(signal: AbortSignal): Promise<Map<string, Shown>> {
-    await adoptPending({ ...this.#tools.post, posts: this.#posts }, this.#to, `${this.#turn}/`, signal)
+    await adoptPending({ ...this.#deps.post, posts: this.#posts }, this.#to, `${this.#turn}/`, signal)
     const known = await this.#posts.known(`${this.#turn}/`)
     const shown = new Map<string, Shown>()
     for (const [key, ref] of known) {
       if (!isPartKey(key, this.#turn)) continue
-      const content = await this.#tools.api.get(`/channels/${ref.room}/messages/${ref.id}`).then(
+      const content = await this.#deps.api.get(`/channels/${ref.channel}/messages/${ref.id}`).then(
         (message) => (message as RawMessage).content,
         () => undefined,
       )
@@ -212,7 +212,7 @@ export class DiscordCanvas implements TurnCanvas {
 
   /** Waits until the conversation may be edited again. */
   async #paced(signal: AbortSignal): Promise<true> {
-    const { clock, paces } = this.#tools
+    const { clock, paces } = this.#deps
     const last = paces.get(this.#to.id) ?? 0
     const wait = Math.min(last + TIMES.edit - clock.now(), TIMES.edit)
     if (wait > 0) await sleep(clock, wait, signal)
@@ -225,8 +225,8 @@ export class DiscordCanvas implements TurnCanvas {
       else await this.#post(part, signal)
       return true
     } catch (error) {
-      if (error instanceof PostRefused) {
-        this.#tools.log.warn(
+      if (error instanceof PostRefusedError) {
+        this.#deps.log.warn(
           { reason: error.reason, turn: this.#turn, part: part.key },
           'a part of an answer was refused',
         )
@@ -234,15 +234,15 @@ export class DiscordCanvas implements TurnCanvas {
         return true
       }
       if (signal.aborted) throw error
-      this.#tools.log.warn({ reason: messageOf(error), turn: this.#turn }, 'a part of an answer is tried again')
+      this.#deps.log.warn({ reason: messageOf(error), turn: this.#turn }, 'a part of an answer is tried again')
       return false
     } finally {
-      this.#tools.paces.set(this.#to.id, this.#tools.clock.now())
+      this.#deps.paces.set(this.#to.id, this.#deps.clock.now())
     }
   }
 
   async #edit(part: Part, shown: Shown): Promise<void> {
-    const there = await this.#tools.api.edit(shown.ref.room, shown.ref.id, { content: part.content })
+    const there = await this.#deps.api.edit(shown.ref.channel, shown.ref.id, { content: part.content })
     shown.content = part.content
     if (!there) this.#given.add(part.key)
   }
@@ -252,8 +252,8 @@ export class DiscordCanvas implements TurnCanvas {
     const to = this.#to
     const first = key.endsWith('/0')
     const send = (): Promise<MessageRef> =>
-      postContent(this.#tools.api, first || to.replyIn === undefined ? to : { ...to, id: to.replyIn }, { key, content })
-    const tools = { ...this.#tools.post, posts: this.#posts }
+      postContent(this.#deps.api, first || to.replyIn === undefined ? to : { ...to, id: to.replyIn }, { key, content })
+    const tools = { ...this.#deps.post, posts: this.#posts }
     const { ref, posted } = await postOnce(tools, { key, to, kind: 'text', text: content, send }, signal)
     this.#shown?.set(key, { ref, content: posted ? content : undefined })
   }
@@ -265,10 +265,10 @@ export class DiscordCanvas implements TurnCanvas {
     for (const [key, { ref }] of this.#shown ?? []) {
       if (wanted.has(key)) continue
       try {
-        await removePost(this.#tools.api, ref)
+        await removePost(this.#deps.api, ref)
       } catch (error) {
-        this.#tools.log.warn({ reason: messageOf(error), part: key }, 'a part of an answer could not be removed')
-        if (!(error instanceof PostRefused)) {
+        this.#deps.log.warn({ reason: messageOf(error), part: key }, 'a part of an answer could not be removed')
+        if (!(error instanceof PostRefusedError)) {
           clean = false
           continue
         }

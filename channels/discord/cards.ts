@@ -1,5 +1,5 @@
 import type { CardCall, CardOutcome, CardView } from '../../src/channel/card.ts'
-import { PostRefused } from '../../src/channel/post-once.ts'
+import { PostRefusedError } from '../../src/channel/post-once.ts'
 import { makeVisible, oneLine } from '../../src/util/visible.ts'
 import { LIMITS } from './limits.ts'
 import { escapeText, inlineCode } from './markdown.ts'
@@ -17,9 +17,9 @@ export interface RenderedCard {
 }
 
 /** Room kept for a card's first and last line in any state, UTF-16 units. */
-const FRAME = 420
+const MAX_FRAME_CHARS = 420
 /** Longest note shown on a closed card; the whole note is in the journal. */
-const NOTE = 250
+const MAX_NOTE_CHARS = 250
 /** Room a line of text gets. A header is never cut on an open card: it may be a path that is written. */
 const SIZES = [
   { header: 700, text: 300 },
@@ -52,7 +52,7 @@ interface Layout {
 export function renderCard(card: CardView): RenderedCard {
   const layout = layOut(card)
   if (card.state.kind === 'open') {
-    if (!layout) throw new PostRefused('unshowable')
+    if (!layout) throw new PostRefusedError('unshowable')
     return {
       content: frame(openHead(card), layout.body, expiry(card.state.expiresAt)),
       components: buttons(card),
@@ -87,12 +87,12 @@ function closedHead(card: CardView): string {
   const { outcome, by, note } = card.state
   const who = by === undefined ? '' : ` by ${escapeText(oneLine(by, 60))}`
   const line = `${OUTCOMES[outcome]}${who} · turn ${inlineCode(oneLine(card.turn, 20))}`
-  return note ? `${line}\nNote: ${inlineCode(oneLine(note, NOTE))}` : line
+  return note ? `${line}\nNote: ${inlineCode(oneLine(note, MAX_NOTE_CHARS))}` : line
 }
 
 /** Payloads stand on the card as long as they fit; the longest go into files first. Undefined where it cannot be shown. */
 function layOut(card: CardView): Layout | undefined {
-  const room = LIMITS.content - FRAME
+  const room = LIMITS.content - MAX_FRAME_CHARS
   for (const size of SIZES) {
     const attached = new Set(card.calls.flatMap((call, i) => (showsWhole(call) ? [] : [i])))
     for (;;) {

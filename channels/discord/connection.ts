@@ -6,9 +6,9 @@ import { type Clock, sleep } from '../../src/util/time.ts'
 import { intentBits } from './needs.ts'
 
 /** Waits between two tries to begin, ms; the last one repeats. Later losses are the library's to mend. */
-const WAITS = [1000, 2000, 5000, 10_000, 30_000, 60_000]
+const WAITS_MS = [1000, 2000, 5000, 10_000, 30_000, 60_000]
 /** `start` waits no longer than this for the first connection; it goes on by itself. */
-const FIRST = 20_000
+const FIRST_ATTEMPT_MS = 20_000
 
 const WRONG_TOKEN = 'Discord refuses the token: set the bot token of the developer portal in TURNSTONE_DISCORD_TOKEN'
 
@@ -43,7 +43,7 @@ interface ShardEvents {
 
 /** The gateway connection: beginning, keeping, and saying how it is. */
 export class Connection {
-  readonly #o: ConnectionOptions
+  readonly #options: ConnectionOptions
   readonly #stop = new AbortController()
   readonly #first = Promise.withResolvers<void>()
   #client: Client | undefined
@@ -53,7 +53,7 @@ export class Connection {
   readonly #down = new Set<number>()
 
   constructor(options: ConnectionOptions) {
-    this.#o = options
+    this.#options = options
   }
 
   state(): { readonly state: ChannelState; readonly reason?: string } {
@@ -63,7 +63,7 @@ export class Connection {
   /** Resolves with the first connection, the first failure, or after 20 s. */
   async start(): Promise<void> {
     this.#set('starting')
-    const cancel = this.#o.clock.after(FIRST, () => this.#first.resolve())
+    const cancel = this.#options.clock.after(FIRST_ATTEMPT_MS, () => this.#first.resolve())
     void this.#begin()
     await this.#first.promise
     cancel()
@@ -82,14 +82,14 @@ export class Connection {
   }
 
   #fail(reason: string): void {
-    this.#o.log.error({ reason }, 'Discord is not connected')
+    this.#options.log.error({ reason }, 'Discord is not connected')
     this.#set('failed', reason)
     this.#first.resolve()
   }
 
   /** Tries until a connection stood once or is refused for good; from then on the library keeps it. */
   async #begin(): Promise<void> {
-    const { token, clock, log } = this.#o
+    const { token, clock, log } = this.#options
     for (let tries = 0; !this.#stop.signal.aborted; tries++) {
       const attempt = { given: false }
       const client = this.#makeClient(attempt)
@@ -105,13 +105,15 @@ export class Connection {
         log.warn({ reason: messageOf(error) }, 'Discord could not be reached yet')
         this.#set(this.#state, messageOf(error))
         this.#first.resolve()
-        await sleep(clock, WAITS[Math.min(tries, WAITS.length - 1)] ?? 60_000, this.#stop.signal).catch(() => undefined)
+        await sleep(clock, WAITS_MS[Math.min(tries, WAITS_MS.length - 1)] ?? 60_000, this.#stop.signal).catch(
+          () => undefined,
+        )
       }
     }
   }
 
   #makeClient(attempt: { given: boolean }): Client {
-    const { apiUrl, log } = this.#o
+    const { apiUrl, log } = this.#options
     const none = { maxSize: 0 }
     const client = new Client({
       intents: intentBits(),
@@ -147,7 +149,7 @@ export class Connection {
     const events = manager as unknown as ShardEvents
     const over = (): boolean => attempt.given || this.#stop.signal.aborted
     events.on('error', ({ error }) => {
-      this.#o.log.warn({ reason: messageOf(error) }, 'the Discord connection has an error')
+      this.#options.log.warn({ reason: messageOf(error) }, 'the Discord connection has an error')
     })
     events.on('hello', () => {
       if (over()) void Promise.resolve(manager.destroy()).catch(() => undefined)
@@ -160,7 +162,7 @@ export class Connection {
         if (!over()) this.#up(shardId)
       })
     events.on('dispatch', ({ data }) => {
-      if (!over()) this.#o.onEvent(data.t, data.d as Record<string, unknown>)
+      if (!over()) this.#options.onEvent(data.t, data.d as Record<string, unknown>)
     })
   }
 

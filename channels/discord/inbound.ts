@@ -1,7 +1,7 @@
 import type { Attachment, HistoryMessage, InboundMessage, Person } from '../../src/channel/channel-adapter.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
 import { CHANNEL_TYPES } from './limits.ts'
-import type { Place } from './places.ts'
+import type { ChannelInfo } from './places.ts'
 
 /** What is used of a message as Discord sends it (Message docs); the library's types claim more than arrives. */
 export interface RawMessage {
@@ -61,7 +61,7 @@ export function isThread(type: number): boolean {
 }
 
 /** Whether we listen there: the configured server and channels, a thread as its parent; direct messages always. */
-export function isAllowed(place: Place, config: DiscordConfig): boolean {
+export function isAllowed(place: ChannelInfo, config: DiscordConfig): boolean {
   if (place.type === CHANNEL_TYPES.dm) return true
   if (place.guild === undefined || (config.guild !== '' && place.guild !== config.guild)) return false
   if (config.channels.length === 0) return true
@@ -73,7 +73,7 @@ export function personOf(user: RawUser, nick?: string | null): Person {
 }
 
 /** A message that may concern us, or undefined: our own, other bots', webhooks', system lines, other channels. */
-export function toInbound(m: RawMessage, place: Place, context: InboundContext): InboundMessage | undefined {
+export function toInbound(m: RawMessage, place: ChannelInfo, context: InboundContext): InboundMessage | undefined {
   const { self, config } = context
   if (m.author.id === self || m.webhook_id !== undefined) return undefined
   if (m.author.bot && !config.bots.includes(m.author.id)) return undefined
@@ -86,21 +86,21 @@ export function toInbound(m: RawMessage, place: Place, context: InboundContext):
   const replyTo = m.type === TYPE.reply ? m.message_reference?.message_id : undefined
   return {
     key: `discord:${m.id}`,
-    channel: 'discord',
+    platform: 'discord',
     author: personOf(m.author, m.member?.nick),
     text: readable(m, context),
     attachments: attachmentsOf(m),
-    ref: { channel: 'discord', room: m.channel_id, id: m.id },
+    ref: { platform: 'discord', channel: m.channel_id, id: m.id },
     sentAt: Date.parse(m.timestamp),
     addressed: direct ? 'direct' : mentioned ? 'mention' : 'thread',
-    place:
+    location:
       direct || thread
         ? {
             kind: 'conversation',
-            to: { channel: 'discord', id: place.id },
+            to: { platform: 'discord', id: place.id },
             startedByPeople: thread && place.owner !== self,
           }
-        : { kind: 'channel', room: m.channel_id, to: { channel: 'discord', id: m.id } },
+        : { kind: 'channel', channel: m.channel_id, to: { platform: 'discord', id: m.id } },
     ...(replyTo === undefined ? {} : { replyTo }),
   }
 }

@@ -6,9 +6,9 @@ import type { Api } from './api.ts'
 import { parseCustomId } from './cards.ts'
 import { isAllowed, isThread, personOf, type RawUser } from './inbound.ts'
 import { CHANNEL_TYPES, FLAGS, LIMITS } from './limits.ts'
-import { renderPieces } from './markdown.ts'
+import { renderParts } from './markdown.ts'
 import { nonceOf } from './outbound.ts'
-import { type Place, placeOf } from './places.ts'
+import { type ChannelInfo, channelInfoOf } from './places.ts'
 
 /** What is used of an interaction (Interactions docs). */
 export interface RawInteraction {
@@ -36,26 +36,26 @@ const LINK_FORM = 'ts:link'
 const NO_PINGS = { parse: [], replied_user: false }
 const NOT_STORED = 'That could not be stored; nothing was changed. Please try again.'
 
-export interface InteractionTools {
+export interface InteractionDeps {
   readonly api: Api
   readonly config: DiscordConfig
   readonly log: Log
   readonly inbound: InboundHandler
   /** The place if it is known: what an interaction tells of a channel may lack the thread's parent. */
-  place(id: string): Place | undefined
+  place(id: string): ChannelInfo | undefined
 }
 
 /**
  * One press, command or form. It is acknowledged before anything else happens; one that could not be acknowledged has
  * failed for the person and does nothing. Does not reject.
  */
-export async function onInteraction(tools: InteractionTools, raw: RawInteraction): Promise<void> {
+export async function onInteraction(deps: InteractionDeps, raw: RawInteraction): Promise<void> {
   try {
-    if (raw.type === TYPE.command) await onCommand(tools, raw)
-    else if (raw.type === TYPE.component) await onPress(tools, raw)
-    else if (raw.type === TYPE.modal) await onForm(tools, raw)
+    if (raw.type === TYPE.command) await onCommand(deps, raw)
+    else if (raw.type === TYPE.component) await onPress(deps, raw)
+    else if (raw.type === TYPE.modal) await onForm(deps, raw)
   } catch (error) {
-    tools.log.warn({ reason: messageOf(error), interaction: raw.id }, 'an interaction could not be answered')
+    deps.log.warn({ reason: messageOf(error), interaction: raw.id }, 'an interaction could not be answered')
   }
 }
 
@@ -64,24 +64,24 @@ function personIn(raw: RawInteraction): Person {
   return user ? personOf(user, raw.member?.nick) : { id: '', name: '', bot: false }
 }
 
-function placeIn(tools: InteractionTools, raw: RawInteraction): Place {
-  const known = tools.place(raw.channel_id ?? '')
-  return known ?? placeOf({ ...raw.channel, id: raw.channel_id }, raw.guild_id)
+function placeIn(deps: InteractionDeps, raw: RawInteraction): ChannelInfo {
+  const known = deps.place(raw.channel_id ?? '')
+  return known ?? channelInfoOf({ ...raw.channel, id: raw.channel_id }, raw.guild_id)
 }
 
-function acknowledge({ api }: InteractionTools, raw: RawInteraction, body: Record<string, unknown>): Promise<void> {
+function acknowledge({ api }: InteractionDeps, raw: RawInteraction, body: Record<string, unknown>): Promise<void> {
   return api.interaction('post', `/interactions/${raw.id}/${raw.token}/callback`, body)
 }
 
 /** A line for this person alone, as many messages as it takes. `placeholder`: the first of them fills the deferred one. */
 async function tellPrivately(
-  { api }: InteractionTools,
+  { api }: InteractionDeps,
   raw: RawInteraction,
   text: string,
   placeholder: boolean,
 ): Promise<void> {
   const hook = `/webhooks/${raw.application_id}/${raw.token}`
-  const pieces = renderPieces(text)
+  const pieces = renderParts(text)
   if (placeholder && pieces.length === 0) return api.interaction('delete', `${hook}/messages/@original`)
   for (const [i, content] of pieces.entries()) {
     const body = { content, allowed_mentions: NO_PINGS }
@@ -92,7 +92,7 @@ async function tellPrivately(
 
 /** Runs the handler; what it cannot store is said to the person. */
 async function handled<T>(
-  tools: InteractionTools,
+  deps: InteractionDeps,
   raw: RawInteraction,
   placeholder: boolean,
   run: () => Promise<T>,
@@ -100,47 +100,45 @@ async function handled<T>(
   try {
     return await run()
   } catch (error) {
-    tools.log.error({ err: error, interaction: raw.id }, 'a decision or command could not be stored')
-    await tellPrivately(tools, raw, NOT_STORED, placeholder)
+    deps.log.error({ err: error, interaction: raw.id }, 'a decision or command could not be stored')
+    await tellPrivately(deps, raw, NOT_STORED, placeholder)
     return undefined
   }
 }
 
-async function onPress(tools: InteractionTools, raw: RawInteraction): Promise<void> {
+async function onPress(deps: InteractionDeps, raw: RawInteraction): Promise<void> {
   const press = parseCustomId(raw.data?.custom_id ?? '')
-  if (press?.verb === 'note') return acknowledge(tools, raw, { type: ANSWER.modal, data: noteForm(press.approval) })
-  await acknowledge(tools, raw, { type: ANSWER.deferredUpdate })
-  if (press) await decide(tools, raw, { approval: press.approval, verb: press.verb })
+  if (press?.verb === 'note') return acknowledge(deps, raw, { type: ANSWER.modal, data: noteForm(press.approval) })
+  await acknowledge(deps, raw, { type: ANSWER.deferredUpdate })
+  if (press) await decide(deps, raw, { approval: press.approval, action: press.verb })
 }
 
 async function decide(
-  tools: InteractionTools,
+  deps: InteractionDeps,
   raw: RawInteraction,
-  decision: { approval: string; verb: 'approve' | 'always' | 'deny'; note?: string },
+  decision: { approval: string; action: 'approve' | 'always' | 'deny'; note?: string },
 ): Promise<void> {
   const by = personIn(raw)
-  const receipt = await handled(tools, raw, false, () =>
-    tools.inbound.decision({ channel: 'discord', by, ...decision }),
-  )
-  if (receipt?.text) await tellPrivately(tools, raw, receipt.text, false)
+  const receipt = await handled(deps, raw, false, () => deps.inbound.decision({ platform: 'discord', by, ...decision }))
+  if (receipt?.text) await tellPrivately(deps, raw, receipt.text, false)
 }
 
-async function onForm(tools: InteractionTools, raw: RawInteraction): Promise<void> {
+async function onForm(deps: InteractionDeps, raw: RawInteraction): Promise<void> {
   const id = raw.data?.custom_id ?? ''
   const fields = fieldsOf(raw.data?.components ?? [])
   if (id === LINK_FORM) {
-    await acknowledge(tools, raw, { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } })
-    return runCommand(tools, raw, 'link', { token: (fields.get('token') ?? '').trim() })
+    await acknowledge(deps, raw, { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } })
+    return runCommand(deps, raw, 'link', { token: (fields.get('token') ?? '').trim() })
   }
   const form = parseCustomId(id)
   const update = raw.message
     ? { type: ANSWER.deferredUpdate }
     : { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } }
-  await acknowledge(tools, raw, update)
+  await acknowledge(deps, raw, update)
   const note = (fields.get('note') ?? '').trim()
   const verb = fields.get('choice')
   if (form && (verb === 'approve' || verb === 'deny'))
-    await decide(tools, raw, { approval: form.approval, verb, ...(note ? { note } : {}) })
+    await decide(deps, raw, { approval: form.approval, action: verb, ...(note ? { note } : {}) })
 }
 
 /** The values of a sent form, by custom id: text, or the first thing chosen. */
@@ -158,60 +156,55 @@ function fieldsOf(components: readonly unknown[]): Map<string, string> {
   return found
 }
 
-async function onCommand(tools: InteractionTools, raw: RawInteraction): Promise<void> {
+async function onCommand(deps: InteractionDeps, raw: RawInteraction): Promise<void> {
   const name = raw.data?.name ?? ''
-  if (!isAllowed(placeIn(tools, raw), tools.config)) {
+  if (!isAllowed(placeIn(deps, raw), deps.config)) {
     const data = { content: 'I do not work in this channel.', flags: FLAGS.ephemeral, allowed_mentions: NO_PINGS }
-    return acknowledge(tools, raw, { type: ANSWER.message, data })
+    return acknowledge(deps, raw, { type: ANSWER.message, data })
   }
   const args: Record<string, string> = {}
   for (const { name: key, value } of raw.data?.options ?? []) if (value !== undefined) args[key] = String(value)
   if (name === 'link' && args.token === undefined)
-    return acknowledge(tools, raw, { type: ANSWER.modal, data: linkForm() })
-  await acknowledge(tools, raw, { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } })
-  await runCommand(tools, raw, name, args)
+    return acknowledge(deps, raw, { type: ANSWER.modal, data: linkForm() })
+  await acknowledge(deps, raw, { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } })
+  await runCommand(deps, raw, name, args)
 }
 
 async function runCommand(
-  tools: InteractionTools,
+  deps: InteractionDeps,
   raw: RawInteraction,
   name: string,
   args: Record<string, string>,
 ): Promise<void> {
-  const place = placeIn(tools, raw)
-  const room = raw.channel_id ?? ''
+  const place = placeIn(deps, raw)
+  const channel = raw.channel_id ?? ''
   const to: Address | undefined =
-    isThread(place.type) || place.type === CHANNEL_TYPES.dm ? { channel: 'discord', id: room } : undefined
+    isThread(place.type) || place.type === CHANNEL_TYPES.dm ? { platform: 'discord', id: channel } : undefined
   const command: InboundCommand = {
     key: raw.id,
-    channel: 'discord',
+    platform: 'discord',
     by: personIn(raw),
     name,
     args,
-    room,
+    channel,
     ...(to ? { to } : {}),
   }
-  const reply = await handled(tools, raw, true, () => tools.inbound.command(command))
+  const reply = await handled(deps, raw, true, () => deps.inbound.command(command))
   if (!reply) return
-  const visible = !reply.private && (await showPublicly(tools, raw, room, reply.text))
-  await tellPrivately(tools, raw, visible ? '' : reply.text, true)
+  const visible = !reply.private && (await showPublicly(deps, raw, channel, reply.text))
+  await tellPrivately(deps, raw, visible ? '' : reply.text, true)
 }
 
 /** For everybody; false where Discord does not let us post there. The text is posted once for this use of the command. */
-async function showPublicly(
-  tools: InteractionTools,
-  raw: RawInteraction,
-  room: string,
-  text: string,
-): Promise<boolean> {
+async function showPublicly(deps: InteractionDeps, raw: RawInteraction, room: string, text: string): Promise<boolean> {
   try {
-    for (const [i, content] of renderPieces(text).entries()) {
+    for (const [i, content] of renderParts(text).entries()) {
       const nonce = nonceOf(`command:${raw.id}/${i}`)
-      await tools.api.send(room, { content, nonce, enforce_nonce: true, flags: FLAGS.suppressEmbeds })
+      await deps.api.send(room, { content, nonce, enforce_nonce: true, flags: FLAGS.suppressEmbeds })
     }
     return true
   } catch (error) {
-    tools.log.warn({ reason: messageOf(error), room }, 'a public answer is given privately')
+    deps.log.warn({ reason: messageOf(error), room }, 'a public answer is given privately')
     return false
   }
 }

@@ -27,17 +27,17 @@ interface Memo {
 }
 
 /** The model's Markdown as messages: each at most 2,000 units and none of them blank. */
-export function renderPieces(markdown: string, memo?: Memo): string[] {
+export function renderParts(markdown: string, memo?: Memo): string[] {
   return splitMarkdown(markdown, SPLIT)
     .map(({ text }) => {
-      const rendered = memo?.before.get(text) ?? renderPiece(text)
+      const rendered = memo?.before.get(text) ?? renderPart(text)
       memo?.after.set(text, rendered)
       return rendered
     })
     .filter((text) => !isBlank(text))
 }
 
-function renderPiece(text: string): string {
+function renderPart(text: string): string {
   const rendered = renderMarkdown(text)
   return (rendered.length <= LIMITS.content ? rendered : text).trim()
 }

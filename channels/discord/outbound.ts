@@ -3,7 +3,7 @@ import type { ToolState, TurnView, ViewItem } from '../../src/channel/turn-view.
 import { oneLine } from '../../src/util/visible.ts'
 import { closeFences } from '../markdown/fences.ts'
 import { LIMITS } from './limits.ts'
-import { inlineCode, isBlank, type RenderMemo, renderPieces } from './markdown.ts'
+import { inlineCode, isBlank, type RenderMemo, renderParts } from './markdown.ts'
 
 const SIGNS: Readonly<Record<ToolState, string>> = {
   running: '⏳',
@@ -23,9 +23,9 @@ const WORDS: Partial<Record<ToolState, string>> = {
 }
 
 /** Longest header on a tool's line, and how much of a running tool's output is shown; UTF-16 units and lines. */
-const HEADER = 200
-const TAIL = 600
-const TAIL_LINES = 8
+const MAX_HEADER_CHARS = 200
+const MAX_TAIL_CHARS = 600
+const MAX_TAIL_LINES = 8
 
 /** One part of a turn: the message that stands under this key. */
 export interface Part {
@@ -39,7 +39,7 @@ export function renderView(view: TurnView, turn: string, memo?: RenderMemo): Par
   const after = new Map<string, string>()
   if (memo) memo.pieces = after
   return view.sections.flatMap(({ items }, section) =>
-    renderPieces(sectionMarkdown(items), { before, after }).map((content, part) => ({
+    renderParts(sectionMarkdown(items), { before, after }).map((content, part) => ({
       key: partKey(turn, section, part),
       content,
     })),
@@ -85,12 +85,12 @@ function itemMarkdown(item: ViewItem): string {
 
 /** Headers mostly begin with the tool's name; it is not said twice. */
 function toolText(tool: string, header: string): string {
-  const line = oneLine(header, HEADER)
-  return line.toLowerCase().startsWith(tool.toLowerCase()) ? line : oneLine(`${tool} ${line}`, HEADER + 64)
+  const line = oneLine(header, MAX_HEADER_CHARS)
+  return line.toLowerCase().startsWith(tool.toLowerCase()) ? line : oneLine(`${tool} ${line}`, MAX_HEADER_CHARS + 64)
 }
 
 function tailBlock(tail: string): string {
-  const lines = tail.trimEnd().split('\n').slice(-TAIL_LINES).join('\n').slice(-TAIL)
+  const lines = tail.trimEnd().split('\n').slice(-MAX_TAIL_LINES).join('\n').slice(-MAX_TAIL_CHARS)
   const whole = lines.replace(/^[\udc00-\udfff]/, '').replaceAll('```', '``\u200b`')
   return isBlank(whole) ? '' : `\`\`\`\n${whole}\n\`\`\``
 }

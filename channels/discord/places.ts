@@ -1,7 +1,7 @@
 import { PermissionFlagsBits } from 'discord.js'
 
 /** What the adapter keeps of a channel or thread. */
-export interface Place {
+export interface ChannelInfo {
   readonly id: string
   readonly type: number
   readonly name: string
@@ -25,14 +25,14 @@ interface Guild {
 }
 
 /** Places kept; one that was dropped is asked for again when somebody speaks there. */
-const KEPT = 10_000
+const MAX_CHANNELS = 10_000
 
 type Raw = Record<string, unknown>
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 const list = (value: unknown): Raw[] => (Array.isArray(value) ? (value as Raw[]) : [])
 
 /** A channel's JSON as a place. */
-export function placeOf(raw: Raw, guild?: string): Place {
+export function channelInfoOf(raw: Raw, guild?: string): ChannelInfo {
   return {
     id: text(raw.id),
     type: typeof raw.type === 'number' ? raw.type : -1,
@@ -49,12 +49,12 @@ export function placeOf(raw: Raw, guild?: string): Place {
 }
 
 /** Channels, roles and our own roles of every server, kept up by events; no messages, no members. */
-export class Places {
-  readonly #places = new Map<string, Place>()
+export class ChannelDirectory {
+  readonly #places = new Map<string, ChannelInfo>()
   readonly #guilds = new Map<string, Guild>()
   #self = ''
 
-  place(id: string): Place | undefined {
+  get(id: string): ChannelInfo | undefined {
     return this.#places.get(id)
   }
 
@@ -66,15 +66,15 @@ export class Places {
     return guild === undefined ? undefined : this.#guilds.get(guild)?.roles.get(id)?.name
   }
 
-  keep(place: Place): void {
+  keep(place: ChannelInfo): void {
     this.#places.delete(place.id)
     this.#places.set(place.id, place)
     const [oldest] = this.#places.keys()
-    if (this.#places.size > KEPT && oldest !== undefined) this.#places.delete(oldest)
+    if (this.#places.size > MAX_CHANNELS && oldest !== undefined) this.#places.delete(oldest)
   }
 
   /** Takes one gateway event into account; those that are none of its own are nothing to it. */
-  take(event: string, data: Raw): void {
+  applyEvent(event: string, data: Raw): void {
     const guild = text(data.guild_id)
     switch (event) {
       case 'READY':
@@ -91,10 +91,10 @@ export class Places {
       case 'CHANNEL_UPDATE':
       case 'THREAD_CREATE':
       case 'THREAD_UPDATE':
-        this.keep(placeOf(data))
+        this.keep(channelInfoOf(data))
         break
       case 'THREAD_LIST_SYNC':
-        for (const thread of list(data.threads)) this.keep(placeOf(thread, guild))
+        for (const thread of list(data.threads)) this.keep(channelInfoOf(thread, guild))
         break
       case 'CHANNEL_DELETE':
       case 'THREAD_DELETE':
@@ -117,7 +117,7 @@ export class Places {
     const id = text(data.id)
     this.#guilds.set(id, { owner: text(data.owner_id), roles: new Map(), ownRoles: [] })
     for (const role of list(data.roles)) this.#takeRole(id, role)
-    for (const channel of [...list(data.channels), ...list(data.threads)]) this.keep(placeOf(channel, id))
+    for (const channel of [...list(data.channels), ...list(data.threads)]) this.keep(channelInfoOf(channel, id))
     const own = list(data.members).find((m) => text((m.user as Raw | undefined)?.id) === this.#self)
     if (own) this.#ownRoles(id, own)
   }

@@ -1,11 +1,11 @@
 import type { Address, MessageRef, Outgoing, PendingPost } from '../../src/channel/channel-adapter.ts'
-import { PostRefused } from '../../src/channel/post-once.ts'
+import { PostRefusedError } from '../../src/channel/post-once.ts'
 import type { Api, UploadFile } from './api.ts'
 import { codeOf } from './api.ts'
 import { isCardOf, renderCard } from './cards.ts'
 import type { RawMessage } from './inbound.ts'
 import { FLAGS, LIMITS, snowflakeAt, TIMES } from './limits.ts'
-import { renderPieces } from './markdown.ts'
+import { renderParts } from './markdown.ts'
 import { fileName, nonceOf } from './outbound.ts'
 
 /** Pages read when a post is looked for; 1,000 messages after its time are more than any crash leaves. */
@@ -28,10 +28,10 @@ export async function postContent(
     files?: readonly UploadFile[]
   },
 ): Promise<MessageRef> {
-  const room = roomOf(to)
+  const channel = roomOf(to)
   const reply = post.replyTo ?? (to.replyIn === undefined ? undefined : to.id)
   const id = await api.send(
-    room,
+    channel,
     {
       content: post.content,
       nonce: nonceOf(post.key),
@@ -42,27 +42,27 @@ export async function postContent(
     },
     post.files,
   )
-  return { channel: 'discord', room, id }
+  return { platform: 'discord', channel, id }
 }
 
 /** Posts what the gateway gives. A text of several messages ends in the one whose ref is given. */
 export async function sendOutgoing(api: Api, to: Address, outgoing: Outgoing, key: string): Promise<MessageRef> {
   if (outgoing.kind === 'card') return postContent(api, to, { key, ...renderCard(outgoing.card) })
   if (outgoing.kind === 'file') {
-    const [comment = ''] = renderPieces(outgoing.comment)
+    const [comment = ''] = renderParts(outgoing.comment)
     if (Buffer.byteLength(outgoing.content) > LIMITS.fileBytes)
-      throw new PostRefused('the file is too large for Discord')
+      throw new PostRefusedError('the file is too large for Discord')
     const files = [{ name: fileName(outgoing.name), data: outgoing.content }]
     return postContent(api, to, { key, content: comment, files })
   }
-  const pieces = renderPieces(outgoing.text)
+  const pieces = renderParts(outgoing.text)
   let ref: MessageRef | undefined
   for (const [i, content] of pieces.entries()) {
     const last = i === pieces.length - 1
     const replyTo = i === 0 ? outgoing.replyTo : undefined
     ref = await postContent(api, to, { key: last ? key : `${key}/${i}`, content, replyTo })
   }
-  if (!ref) throw new PostRefused('the message would be empty')
+  if (!ref) throw new PostRefusedError('the message would be empty')
   return ref
 }
 
@@ -73,18 +73,18 @@ export async function findPost(
   to: Address,
   post: PendingPost,
 ): Promise<MessageRef | undefined> {
-  const room = roomOf(to)
+  const channel = roomOf(to)
   const nonce = nonceOf(post.key)
-  const texts = new Set([post.text.trim(), renderPieces(post.text).at(-1) ?? ''])
+  const texts = new Set([post.text.trim(), renderParts(post.text).at(-1) ?? ''])
   let after = snowflakeAt(post.at - TIMES.skew)
   for (let page = 0; page < FIND_PAGES; page++) {
-    const found = await readAfter(api, room, after)
+    const found = await readAfter(api, channel, after)
     const match = found.find((m) => {
       if (m.author.id !== self || post.owned.has(m.id)) return false
       if (m.nonce !== undefined) return String(m.nonce) === nonce
       return matches(m, post, texts)
     })
-    if (match) return { channel: 'discord', room, id: match.id }
+    if (match) return { platform: 'discord', channel, id: match.id }
     const last = found.at(-1)
     if (!last || found.length < LIMITS.page) return undefined
     after = last.id
@@ -109,19 +109,19 @@ export async function readAfter(api: Api, room: string, after: string): Promise<
 export async function editOutgoing(api: Api, ref: MessageRef, outgoing: Outgoing): Promise<void> {
   if (outgoing.kind === 'card') {
     const { content, components } = renderCard(outgoing.card)
-    await api.edit(ref.room, ref.id, { content, components })
+    await api.edit(ref.channel, ref.id, { content, components })
     return
   }
-  const [first, ...more] = renderPieces(outgoing.kind === 'file' ? outgoing.comment : outgoing.text)
+  const [first, ...more] = renderParts(outgoing.kind === 'file' ? outgoing.comment : outgoing.text)
   if (first === undefined) return
   const content = more.length ? `${first.slice(0, LIMITS.content - 2)}\n…` : first
-  await api.edit(ref.room, ref.id, { content })
+  await api.edit(ref.channel, ref.id, { content })
 }
 
 /** Removes a message of ours; one that is gone is as good as removed. */
 export async function removePost(api: Api, ref: MessageRef): Promise<void> {
   try {
-    await api.opening(ref.room, () => api.delete(`/channels/${ref.room}/messages/${ref.id}`))
+    await api.opening(ref.channel, () => api.delete(`/channels/${ref.channel}/messages/${ref.id}`))
   } catch (error) {
     if (codeOf(error) !== 10008 && codeOf(error) !== 10003) throw error
   }

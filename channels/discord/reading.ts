@@ -5,36 +5,36 @@ import { type Clock, sleep } from '../../src/util/time.ts'
 import type { Api } from './api.ts'
 import { type InboundContext, isAllowed, type RawMessage, toHistory, toInbound } from './inbound.ts'
 import { LIMITS, snowflakeAt, TIMES } from './limits.ts'
-import type { Place } from './places.ts'
+import type { ChannelInfo } from './places.ts'
 import { readAfter, roomOf } from './posts.ts'
 
 /** Conversations read back at once. */
-const AT_ONCE = 5
+const MAX_READS_AT_ONCE = 5
 /** Live messages wait this long for what was missed before them, ms. */
-const GATE = 10_000
+const GATE_MS = 10_000
 
-export interface ReaderTools {
+export interface ReaderDeps {
   readonly api: Api
   readonly clock: Clock
   readonly log: Log
   readonly inbound: InboundHandler
-  place(id: string): Promise<Place>
+  place(id: string): Promise<ChannelInfo>
   context(): InboundContext
 }
 
 /** Takes messages in: live ones in the order of their channel, missed ones before them. */
 export class Reader {
-  readonly #t: ReaderTools
+  readonly #deps: ReaderDeps
   readonly #lanes = new Map<string, Promise<void>>()
   readonly #toldAt = new Map<string, number>()
   #gate: Promise<void> = Promise.resolve()
 
-  constructor(tools: ReaderTools) {
-    this.#t = tools
+  constructor(deps: ReaderDeps) {
+    this.#deps = deps
   }
 
   /** A message as it comes. Returns at once. */
-  take(message: RawMessage): void {
+  enqueue(message: RawMessage): void {
     const room = message.channel_id
     const gate = this.#gate
     const before = this.#lanes.get(room) ?? Promise.resolve()
@@ -47,29 +47,29 @@ export class Reader {
 
   async #live(message: RawMessage): Promise<void> {
     try {
-      if (message.author.id === this.#t.context().self) return
+      if (message.author.id === this.#deps.context().self) return
       await this.#hand(message)
     } catch (error) {
-      this.#t.log.error({ err: error, message: message.id }, 'a message could not be stored')
+      this.#deps.log.error({ err: error, message: message.id }, 'a message could not be stored')
       await this.#tellNotStored(message)
     }
   }
 
   /** Hands a message on if it concerns us. Rejects where it could not be stored. */
   async #hand(message: RawMessage): Promise<void> {
-    const place = await this.#t.place(message.channel_id)
+    const place = await this.#deps.place(message.channel_id)
     const home = place.guild === undefined ? {} : { guild_id: place.guild }
-    const inbound = toInbound({ ...message, ...home }, place, this.#t.context())
-    if (inbound) await this.#t.inbound.message(inbound)
+    const inbound = toInbound({ ...message, ...home }, place, this.#deps.context())
+    if (inbound) await this.#deps.inbound.message(inbound)
   }
 
   async #tellNotStored(message: RawMessage): Promise<void> {
-    const { clock, api, log } = this.#t
+    const { clock, api, log } = this.#deps
     const room = message.channel_id
     const now = clock.now()
     if (now - (this.#toldAt.get(room) ?? Number.NEGATIVE_INFINITY) < TIMES.notStored) return
-    const place = await this.#t.place(room).catch(() => undefined)
-    if (!place || !isAllowed(place, this.#t.context().config)) return
+    const place = await this.#deps.place(room).catch(() => undefined)
+    if (!place || !isAllowed(place, this.#deps.context().config)) return
     this.#toldAt.set(room, now)
     const content = 'A message here could not be stored and was not taken in. Please send it again in a while.'
     await api.send(room, { content }).catch((error: unknown) => {
@@ -80,24 +80,24 @@ export class Reader {
   /** Reads back what came while nobody listened; live messages wait for it, for 10 s at most. */
   readMissed(): void {
     const all = this.#missed().catch((error: unknown) => {
-      this.#t.log.warn({ reason: messageOf(error) }, 'missed messages could not be read back')
+      this.#deps.log.warn({ reason: messageOf(error) }, 'missed messages could not be read back')
     })
-    this.#gate = Promise.race([all, sleep(this.#t.clock, GATE)])
+    this.#gate = Promise.race([all, sleep(this.#deps.clock, GATE_MS)])
   }
 
   async #missed(): Promise<void> {
-    const rest = [...(await this.#t.inbound.missed('discord'))]
+    const rest = [...(await this.#deps.inbound.missedConversations('discord'))]
     const work = async (): Promise<void> => {
       for (let next = rest.shift(); next; next = rest.shift()) await this.#readBack(next.to, next.after)
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    await Promise.all(Array.from({ length: MAX_READS_AT_ONCE }, work))
   }
 
   async #readBack(to: Address, after: number): Promise<void> {
     try {
-      for (const message of await readAfter(this.#t.api, roomOf(to), snowflakeAt(after))) await this.#hand(message)
+      for (const message of await readAfter(this.#deps.api, roomOf(to), snowflakeAt(after))) await this.#hand(message)
     } catch (error) {
-      this.#t.log.warn({ reason: messageOf(error), room: roomOf(to) }, 'missed messages could not be read back')
+      this.#deps.log.warn({ reason: messageOf(error), room: roomOf(to) }, 'missed messages could not be read back')
     }
   }
 }

@@ -2,7 +2,7 @@ import { PermissionFlagsBits } from 'discord.js'
 import type { Address } from '../../src/channel/channel-adapter.ts'
 import { type Api, codeOf } from './api.ts'
 import { threadName } from './outbound.ts'
-import type { Places } from './places.ts'
+import type { ChannelDirectory } from './places.ts'
 
 const EXISTS = 160_004
 
@@ -12,11 +12,11 @@ const EXISTS = 160_004
  */
 export async function openThread(
   api: Api,
-  places: Places,
+  places: ChannelDirectory,
   from: { room: string; message: string; title: string; archiveMinutes: number },
 ): Promise<{ to: Address; notice?: string }> {
   const { room, message } = from
-  const thread: Address = { channel: 'discord', id: message }
+  const thread: Address = { platform: 'discord', id: message }
   const replies: Address = { ...thread, replyIn: room }
   const missing = missingPermission(places.permissions(room))
   if (missing) return { to: replies, notice: cannot(`the permission *${missing}* is missing`) }

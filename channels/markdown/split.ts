@@ -2,7 +2,7 @@ import { closing, type Fence, fenceLine, looksLikeFence, mayBecomeClose, reopene
 import { rowCells } from './table.ts'
 
 /** Part of a longer Markdown text that stands by itself: open fences and tables are closed and begun anew. */
-export interface Piece {
+export interface MarkdownPart {
   readonly text: string
   /** UTF-16 offsets into the source. Between two pieces lie white space and markup only. */
   readonly start: number
@@ -25,7 +25,7 @@ const DELIMITER = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]
 const OTHER_BLOCK = /^[ \t]*(?:#{1,6}(?:\s|$)|>|[-*+]\s|\d{1,9}[.)]\s|```|~~~)/
 const HEADING = /^ {0,3}#{1,6}(?:\s|$)/
 
-interface Place {
+interface SplitPoint {
   readonly offset: number
   readonly fence?: Fence | undefined
   /** Columns of the table in which the place lies. */
@@ -34,7 +34,7 @@ interface Place {
   readonly midLine?: boolean
 }
 
-interface Border extends Place {
+interface Border extends SplitPoint {
   readonly length: number
   readonly cost: number
   readonly block: boolean
@@ -45,21 +45,21 @@ interface Border extends Place {
  * between characters. No piece is blank. Borders depend only on what stands before the point at which a piece is
  * full: when text is appended, all pieces but the last stay as they are. Linear in the text's length.
  */
-export function splitMarkdown(source: string, options: SplitOptions): Piece[] {
-  const pieces: Piece[] = []
-  let at: Place | undefined = { offset: 0 }
+export function splitMarkdown(source: string, options: SplitOptions): MarkdownPart[] {
+  const pieces: MarkdownPart[] = []
+  let at: SplitPoint | undefined = { offset: 0 }
   while (at) {
-    const builder: PieceBuilder = new PieceBuilder(source, at, options)
-    const { piece, next } = builder.take()
+    const builder: PartBuilder = new PartBuilder(source, at, options)
+    const { piece, next } = builder.next()
     if (piece) pieces.push(piece)
     at = next
   }
   return pieces
 }
 
-class PieceBuilder {
+class PartBuilder {
   readonly #source: string
-  readonly #o: SplitOptions
+  readonly #options: SplitOptions
   readonly #start: number
   readonly #midLine: boolean
   /** A fence that an earlier piece opened: its lines lose the indent that fence had. */
@@ -73,9 +73,9 @@ class PieceBuilder {
   #borders: Border[] = []
   #lastLine = ''
 
-  constructor(source: string, at: Place, options: SplitOptions) {
+  constructor(source: string, at: SplitPoint, options: SplitOptions) {
     this.#source = source
-    this.#o = options
+    this.#options = options
     this.#midLine = at.midLine ?? false
     this.#start = at.fence || this.#midLine ? at.offset : skipBlank(source, at.offset)
     this.#indent = at.fence && !at.fence.prefix.includes('>') ? at.fence.prefix.length : 0
@@ -91,7 +91,7 @@ class PieceBuilder {
     }
   }
 
-  take(): { piece?: Piece; next?: Place } {
+  next(): { piece?: MarkdownPart; next?: SplitPoint } {
     const source = this.#source
     if (this.#start >= source.length) return {}
     let at = this.#start
@@ -116,10 +116,10 @@ class PieceBuilder {
     const cost = this.#cost + this.#joint() + line.length + this.#extra(line, inside)
     if (found.kind === 'inside' && before) {
       const early = !ended && mayBecomeClose(raw, before)
-      if ((early ? this.#cost : cost) + reserve(before) > this.#o.limit) return false
+      if ((early ? this.#cost : cost) + reserve(before) > this.#options.limit) return false
     } else {
       const room = found.kind === 'open' ? reserve(found.fence) : found.kind === 'text' && looksLikeFence(line) ? 16 : 0
-      if (cost + room > this.#o.limit) return false
+      if (cost + room > this.#options.limit) return false
     }
     if (found.kind === 'text' && !continued) {
       if (!this.#tableFits(line, ended, cost)) return false
@@ -143,7 +143,7 @@ class PieceBuilder {
     if (this.#table && bar) {
       const table = { ...this.#table, rows: [...this.#table.rows, rowCells(line)], plain: this.#table.plain + added }
       const total = table.before + Math.max(table.plain, this.#sizeOf(table.rows))
-      if (total > this.#o.limit) return false
+      if (total > this.#options.limit) return false
       this.#table = table
       this.#cost = total
       return true
@@ -152,7 +152,7 @@ class PieceBuilder {
     if (head && ended && DELIMITER.test(line) && rowCells(line).length === head.cells.length) {
       const table = { rows: [head.cells], before: head.before, plain: cost - head.before }
       const total = table.before + Math.max(table.plain, this.#sizeOf(table.rows))
-      if (total > this.#o.limit) return false
+      if (total > this.#options.limit) return false
       this.#table = table
       this.#cost = total
       return true
@@ -168,11 +168,11 @@ class PieceBuilder {
   }
 
   #sizeOf(rows: readonly (readonly string[])[]): number {
-    return this.#o.tableSize?.(rows) ?? 0
+    return this.#options.tableSize?.(rows) ?? 0
   }
 
   #extra(line: string, code: boolean): number {
-    return this.#o.extra?.(line, code) ?? 0
+    return this.#options.extra?.(line, code) ?? 0
   }
 
   #joint(): number {
@@ -195,8 +195,8 @@ class PieceBuilder {
     this.#borders.push({ offset, length: this.#text.length, cost: this.#cost, block, fence: this.#fence, table })
   }
 
-  #breakIn(line: string, at: number): { piece?: Piece; next?: Place } {
-    const { limit } = this.#o
+  #breakIn(line: string, at: number): { piece?: MarkdownPart; next?: SplitPoint } {
+    const { limit } = this.#options
     const borders = this.#borders.filter((b) => this.#text.slice(0, b.length).trim() !== '')
     const border =
       borders.findLast((b) => b.block && b.cost >= limit * BLOCK_FILL) ??
@@ -218,7 +218,7 @@ class PieceBuilder {
   /** The last good place inside the line up to which the piece keeps to the limit; 0 where there is none. */
   #cutIn(line: string): number {
     const close = this.#fence ? reserve(this.#fence) : looksLikeFence(line) ? 16 : 0
-    const room = this.#o.limit - this.#cost - this.#joint() - close
+    const room = this.#options.limit - this.#cost - this.#joint() - close
     let low = 0
     let high = Math.min(line.length, Math.max(0, room))
     while (low < high) {
@@ -229,7 +229,12 @@ class PieceBuilder {
     return low === 0 ? 0 : cutBefore(line, low)
   }
 
-  #finish(length: number, fence: Fence | undefined, end: number, next?: Place): { piece?: Piece; next?: Place } {
+  #finish(
+    length: number,
+    fence: Fence | undefined,
+    end: number,
+    next?: SplitPoint,
+  ): { piece?: MarkdownPart; next?: SplitPoint } {
     const body = this.#text.slice(0, length)
     const text = fence ? `${body}\n${closing(fence)}` : body.replace(/\n[\s]*$/, '')
     const place = next && next.offset < this.#source.length ? { next } : {}

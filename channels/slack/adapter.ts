@@ -1,5 +1,5 @@
 import { App } from '@slack/bolt'
-import type { AdapterTools } from '../../src/channel/adapter-tools.ts'
+import type { AdapterDeps } from '../../src/channel/adapter-deps.ts'
 import type { CardView } from '../../src/channel/card.ts'
 import type {
   Address,
@@ -9,24 +9,24 @@ import type {
   MessageRef,
   Outgoing,
 } from '../../src/channel/channel-adapter.ts'
-import { PostRefused } from '../../src/channel/post-once.ts'
+import { PostRefusedError } from '../../src/channel/post-once.ts'
 import type { SlackConfig } from '../../src/config/config.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sleep } from '../../src/util/time.ts'
-import { isDirect, placeOf } from './address.ts'
+import { isDirect, postTargetOf } from './address.ts'
 import { clientOptions, SlackApi, sdkLogger } from './api.ts'
 import { SlackCanvas } from './canvas.ts'
 import { cardBody, filesBefore } from './cards.ts'
-import { codeOf, isTokenCode, SlackUnclear } from './errors.ts'
+import { codeOf, isTokenCode, SlackUnclearError } from './errors.ts'
 import { Files } from './files.ts'
 import { HttpReceiver } from './http-receiver.ts'
 import { type InboundContext, peopleIn, toInbound } from './inbound.ts'
 import { Interactions } from './interactions.ts'
 import { type Json, textIn } from './json.ts'
 import { markdownBody, plainBody, textParts } from './outbound.ts'
-import { Pacer } from './pacer.ts'
 import { People } from './people.ts'
 import { metadataOf, Poster } from './poster.ts'
+import { RateLimiter } from './rate-limiter.ts'
 import { ReadBack } from './read-back.ts'
 import { SocketReceiver } from './socket-receiver.ts'
 import type { Feature } from './status.ts'
@@ -35,15 +35,15 @@ export interface SlackAdapterOptions {
   readonly config: SlackConfig
   readonly tokens: { readonly bot: string; readonly app?: string; readonly signingSecret?: string }
   readonly publicUrl: string
-  readonly tools: AdapterTools
+  readonly tools: AdapterDeps
 }
 
 /** Waits before the bot token is tried again, ms; the last one repeats. */
-const AUTH_BACKOFF = [1000, 2000, 5000, 15_000, 30_000]
+const AUTH_BACKOFF_MS = [1000, 2000, 5000, 15_000, 30_000]
 /** A refused token is tried now and then, ms: it may have been installed anew. */
-const REFUSED_AGAIN = 300_000
+const REFUSED_AGAIN_MS = 300_000
 /** Conversations whose last speaker is remembered. */
-const RECIPIENTS = 5000
+const MAX_RECIPIENTS = 5000
 
 /** `onRequest` takes what Slack POSTs to /slack/events in http mode; in socket mode it answers 404. */
 export function createSlackAdapter(options: SlackAdapterOptions): {
@@ -55,10 +55,10 @@ export function createSlackAdapter(options: SlackAdapterOptions): {
 }
 
 class SlackAdapter implements ChannelAdapter {
-  readonly type = 'slack' as const
-  readonly #o: SlackAdapterOptions
+  readonly platform = 'slack' as const
+  readonly #options: SlackAdapterOptions
   readonly #life = new AbortController()
-  readonly #pacer: Pacer
+  readonly #pacer: RateLimiter
   readonly #api: SlackApi
   readonly #poster: Poster
   readonly #files: Files
@@ -76,8 +76,8 @@ class SlackAdapter implements ChannelAdapter {
   constructor(options: SlackAdapterOptions) {
     const { config, tokens, tools } = options
     const { clock, log } = tools
-    this.#o = options
-    this.#pacer = new Pacer(clock)
+    this.#options = options
+    this.#pacer = new RateLimiter(clock)
     const shared = { apiUrl: config.api_url, pacer: this.#pacer, clock, log, life: this.#life.signal }
     this.#api = new SlackApi({ ...shared, token: tokens.bot })
     this.#api.onToken = (code) => this.#onToken(code)
@@ -98,7 +98,7 @@ class SlackAdapter implements ChannelAdapter {
     const appApi = new SlackApi({ ...shared, token: tokens.app ?? '' })
     const open = async (): Promise<string> => {
       const url = textIn(await appApi.call('apps.connections.open', {}), 'url')
-      if (!url) throw new SlackUnclear('Slack gave no address to connect to')
+      if (!url) throw new SlackUnclearError('Slack gave no address to connect to')
       return url
     }
     this.#receiver =
@@ -113,7 +113,7 @@ class SlackAdapter implements ChannelAdapter {
 
   /** Listeners finish before our receiver acknowledges an event, so that what is acknowledged is stored. */
   #makeApp(): void {
-    const { config, tokens, tools } = this.#o
+    const { config, tokens, tools } = this.#options
     const app = new App({
       receiver: this.#receiver,
       authorize: async () => ({
@@ -153,7 +153,7 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   async #connect(first: () => void): Promise<void> {
-    const { clock, log } = this.#o.tools
+    const { clock, log } = this.#options.tools
     try {
       for (let tries = 0; !this.#who; tries++) {
         try {
@@ -162,7 +162,7 @@ class SlackAdapter implements ChannelAdapter {
           this.#tried = true
           first()
           log.warn({ reason: messageOf(error) }, 'Slack does not know us yet')
-          const wait = isTokenCode(codeOf(error)) ? REFUSED_AGAIN : AUTH_BACKOFF[Math.min(tries, 4)]
+          const wait = isTokenCode(codeOf(error)) ? REFUSED_AGAIN_MS : AUTH_BACKOFF_MS[Math.min(tries, 4)]
           await sleep(clock, wait ?? 30_000, this.#life.signal)
         }
       }
@@ -197,12 +197,12 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   #onToken(code: string | undefined): void {
-    if (code && this.#refused !== code) this.#o.tools.log.error({ code }, 'Slack refuses the bot token')
+    if (code && this.#refused !== code) this.#options.tools.log.error({ code }, 'Slack refuses the bot token')
     this.#refused = code
   }
 
   #context(team = this.#who?.team ?? ''): InboundContext {
-    const { channels, bots } = this.#o.config
+    const { channels, bots } = this.#options.config
     const { botUser = '', botId = '' } = this.#who ?? {}
     return { team, botUser, botId, channels, bots, name: this.#people.name }
   }
@@ -218,7 +218,7 @@ class SlackAdapter implements ChannelAdapter {
     if (found?.kind === 'deleted') {
       if (!this.#poster.removedByUs(found.ref)) await inbound.deleted(found.ref)
     } else if (found) {
-      this.#noteRecipient(found.message.place.to, found.message.author)
+      this.#noteRecipient(found.message.location.to, found.message.author)
       await inbound.message(found.message)
     }
   }
@@ -226,21 +226,21 @@ class SlackAdapter implements ChannelAdapter {
   #noteRecipient(to: Address, author: { id: string; bot: boolean }): void {
     if (author.bot) return
     const oldest = this.#recipients.keys().next().value
-    if (this.#recipients.size >= RECIPIENTS && oldest !== undefined) this.#recipients.delete(oldest)
+    if (this.#recipients.size >= MAX_RECIPIENTS && oldest !== undefined) this.#recipients.delete(oldest)
     this.#recipients.set(to.id, author.id)
   }
 
   /** Events have no order and may be late: what was written while no connection was up is asked for. */
   async #readMissed(): Promise<void> {
-    const { log } = this.#o.tools
-    const places = await this.#inbound?.missed('slack').catch((error: unknown) => {
+    const { log } = this.#options.tools
+    const places = await this.#inbound?.missedConversations('slack').catch((error: unknown) => {
       log.warn({ reason: messageOf(error) }, 'what was missed is not known')
       return []
     })
     for (const { to, after } of places ?? []) {
       try {
         for (const message of await this.#readBack.missed(to, after)) {
-          this.#noteRecipient(message.place.to, message.author)
+          this.#noteRecipient(message.location.to, message.author)
           await this.#inbound?.message(message)
         }
       } catch (error) {
@@ -250,17 +250,17 @@ class SlackAdapter implements ChannelAdapter {
     }
   }
 
-  async open(from: { room: string; message: string }): Promise<{ to: Address }> {
+  async openThread(from: { room: string; message: string }): Promise<{ to: Address }> {
     const { room, message } = from
     return {
       to: isDirect(room)
-        ? { channel: 'slack', id: room, thread: message }
-        : { channel: 'slack', id: `${room}:${message}` },
+        ? { platform: 'slack', id: room, thread: message }
+        : { platform: 'slack', id: `${room}:${message}` },
     }
   }
 
   canvas(to: Address, turn: string, posts: Parameters<ChannelAdapter['canvas']>[2]): SlackCanvas {
-    const { clock, log, lanes } = this.#o.tools
+    const { clock, log, lanes } = this.#options.tools
     return new SlackCanvas(
       {
         api: this.#api,
@@ -287,22 +287,22 @@ class SlackAdapter implements ChannelAdapter {
     if (outgoing.kind === 'card')
       return this.#poster.post(to, { body: cardBody(outgoing.card), metadata: metadataOf(key) })
     const parts = textParts(outgoing.text).map((text) => ({ body: markdownBody(text), plain: plainBody(text) }))
-    if (parts.length === 0) throw new PostRefused('There is nothing to post.')
+    if (parts.length === 0) throw new PostRefusedError('There is nothing to post.')
     if (outgoing.onlyTo === undefined) return this.#poster.postAll(to, key, parts)
     let last: MessageRef | undefined
-    for (const { body } of parts) last = await this.#poster.whisper(to, outgoing.onlyTo, body)
-    if (!last) throw new PostRefused('There is nothing to post.')
+    for (const { body } of parts) last = await this.#poster.postEphemeral(to, outgoing.onlyTo, body)
+    if (!last) throw new PostRefusedError('There is nothing to post.')
     return last
   }
 
-  find(to: Address, post: Parameters<ChannelAdapter['find']>[1]): Promise<MessageRef | undefined> {
+  findPost(to: Address, post: Parameters<ChannelAdapter['findPost']>[1]): Promise<MessageRef | undefined> {
     return post.kind === 'file' ? this.#files.find(to, post) : this.#poster.find(to, post)
   }
 
   async edit(ref: MessageRef, outgoing: Outgoing): Promise<void> {
     if (outgoing.kind === 'file') return
     const text = outgoing.kind === 'text' ? textParts(outgoing.text)[0] : undefined
-    if (outgoing.kind === 'text' && text === undefined) throw new PostRefused('There is nothing to post.')
+    if (outgoing.kind === 'text' && text === undefined) throw new PostRefusedError('There is nothing to post.')
     const body = outgoing.kind === 'card' ? cardBody(outgoing.card) : markdownBody(text ?? '')
     await this.#poster.update(ref, body, { tries: 4 })
   }
@@ -319,15 +319,15 @@ class SlackAdapter implements ChannelAdapter {
 
   async mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void> {
     const method = sign === 'received' ? 'reactions.add' : 'reactions.remove'
-    const args = { channel: ref.room, timestamp: ref.id, name: 'eyes' }
-    await this.#api.call(method, args, { urgency: 'sign' }).catch((error: unknown) => {
+    const args = { channel: ref.channel, timestamp: ref.id, name: 'eyes' }
+    await this.#api.call(method, args, { priority: 'sign' }).catch((error: unknown) => {
       const code = codeOf(error)
       if (code !== 'already_reacted' && code !== 'no_reaction')
-        this.#o.tools.log.debug({ reason: messageOf(error) }, 'a reaction could not be set')
+        this.#options.tools.log.debug({ reason: messageOf(error) }, 'a reaction could not be set')
     })
   }
 
-  history(to: Address, range: { limit: number; before?: string }) {
+  fetchMessages(to: Address, range: { limit: number; before?: string }) {
     return this.#readBack.history(to, range)
   }
 
@@ -335,16 +335,16 @@ class SlackAdapter implements ChannelAdapter {
     return this.#files.download(...args)
   }
 
-  async close(): Promise<void> {}
+  async archive(): Promise<void> {}
 
-  link(to: Address, ref?: MessageRef): string {
-    const { room, thread } = placeOf(to)
+  permalink(to: Address, ref?: MessageRef): string {
+    const { room, thread } = postTargetOf(to)
     const ts = ref?.id ?? thread
     const base = this.#who?.url
     if (!base) return `slack://channel?team=${this.#who?.team ?? ''}&id=${room}`
     const message = ts && /^\d+\.\d+$/.test(ts) ? `/p${ts.replace('.', '')}` : ''
-    const inThread = message && thread && thread !== ts ? `?thread_ts=${thread}&cid=${ref?.room ?? room}` : ''
-    return `${base.replace(/\/$/, '')}/archives/${ref?.room ?? room}${message}${inThread}`
+    const inThread = message && thread && thread !== ts ? `?thread_ts=${thread}&cid=${ref?.channel ?? room}` : ''
+    return `${base.replace(/\/$/, '')}/archives/${ref?.channel ?? room}${message}${inThread}`
   }
 }
 

@@ -1,13 +1,13 @@
 import type { Address } from '../../src/channel/channel-adapter.ts'
 
 /** Where a message is posted. */
-export interface Place {
+export interface PostTarget {
   /** C…, G…, D… or, for a direct message not yet opened, U…. */
   readonly room: string
   readonly thread?: string
 }
 
-export function placeOf(to: Address): Place {
+export function postTargetOf(to: Address): PostTarget {
   const [room = '', thread] = to.id.split(':')
   const inThread = thread ?? to.thread
   return inThread ? { room, thread: inThread } : { room }

@@ -1,38 +1,38 @@
 import type { Address, PostLog, TurnCanvas } from '../../src/channel/channel-adapter.ts'
-import { adoptPending, type PostLanes } from '../../src/channel/post-once.ts'
+import { adoptPending, type KeyedMutex } from '../../src/channel/post-once.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import type { Clock } from '../../src/util/time.ts'
-import { SlackUnclear } from './errors.ts'
+import { SlackUnclearError } from './errors.ts'
 import { LIMITS } from './limits.ts'
-import type { Pacer } from './pacer.ts'
-import { PartWriter, type WriterParts } from './part-writer.ts'
+import { PartWriter, type WriterDeps } from './part-writer.ts'
 import { type Part, planSection, type SectionState } from './parts.ts'
-import { StatusLine, type StatusParts } from './status.ts'
+import type { RateLimiter } from './rate-limiter.ts'
+import { type StatusDeps, StatusLine } from './status.ts'
 
-export interface CanvasParts extends WriterParts, StatusParts {
+export interface CanvasDeps extends WriterDeps, StatusDeps {
   readonly clock: Clock
   readonly log: Log
-  readonly lanes: PostLanes
-  readonly pacer: Pacer
+  readonly lanes: KeyedMutex
+  readonly pacer: RateLimiter
   readonly life: AbortSignal
 }
 
 /** Waits after a round that failed, ms; the last one repeats. */
-const BACKOFF = [1000, 2000, 5000, 10_000, 30_000]
+const BACKOFF_MS = [1000, 2000, 5000, 10_000, 30_000]
 /** A canvas that nobody waits for gives up after so many failures in a row. */
-const ALONE_TRIES = 8
+const MAX_ROUNDS_ALONE = 8
 
 /**
  * A first text is held back so long, ms, or until it is whole: a short answer then is one post instead of a stream, of
  * which a workspace has few in a minute. The status is shown meanwhile.
  */
-const GATHER = 250
+const GATHER_MS = 250
 
 /** Paints one turn: draws are coalesced into rounds, one at a time; each round brings every part to its content. */
 export class SlackCanvas implements TurnCanvas {
-  readonly #p: CanvasParts
+  readonly #deps: CanvasDeps
   readonly #to: Address
   readonly #turn: string
   readonly #posts: PostLog
@@ -48,13 +48,13 @@ export class SlackCanvas implements TurnCanvas {
   #wake: () => void = () => {}
   #alarm: () => void = () => {}
 
-  constructor(parts: CanvasParts, to: Address, turn: string, posts: PostLog) {
-    this.#p = parts
+  constructor(deps: CanvasDeps, to: Address, turn: string, posts: PostLog) {
+    this.#deps = deps
     this.#to = to
     this.#turn = turn
     this.#posts = posts
-    this.#status = new StatusLine(parts, to)
-    this.#writer = new PartWriter(parts, to, posts, () => this.#status.posted())
+    this.#status = new StatusLine(deps, to)
+    this.#writer = new PartWriter(deps, to, posts, () => this.#status.posted())
   }
 
   draw(view: TurnView): void {
@@ -89,7 +89,7 @@ export class SlackCanvas implements TurnCanvas {
   }
 
   #kick(): void {
-    if (this.#running || this.#p.life.aborted) return
+    if (this.#running || this.#deps.life.aborted) return
     this.#running = true
     // A microtask later, so that draws of one moment make one round and `draw` does no work.
     void Promise.resolve().then(() => this.#loop())
@@ -97,12 +97,12 @@ export class SlackCanvas implements TurnCanvas {
 
   async #loop(): Promise<void> {
     try {
-      for (let fails = 0; this.#dirty && !this.#p.life.aborted; ) {
-        const wait = this.#isFinal() ? 0 : Math.max(this.#p.pacer.untilEdit(this.#to.id), this.#gather())
+      for (let fails = 0; this.#dirty && !this.#deps.life.aborted; ) {
+        const wait = this.#isFinal() ? 0 : Math.max(this.#deps.pacer.untilEdit(this.#to.id), this.#gather())
         if (wait > 0) await this.#pause(wait)
         const ok = await this.#tryRound(fails)
         fails = ok ? 0 : fails + 1
-        if (fails >= ALONE_TRIES && this.#settlers.length === 0) this.#dirty = false
+        if (fails >= MAX_ROUNDS_ALONE && this.#settlers.length === 0) this.#dirty = false
       }
     } finally {
       this.#running = false
@@ -114,7 +114,7 @@ export class SlackCanvas implements TurnCanvas {
     const begun = this.#view?.sections.some((s) => s.items.some((i) => i.kind !== 'text' || i.text.trim() !== ''))
     if (this.#gathered || !begun) return 0
     this.#gathered = true
-    return GATHER
+    return GATHER_MS
   }
 
   async #tryRound(fails: number): Promise<boolean> {
@@ -128,11 +128,11 @@ export class SlackCanvas implements TurnCanvas {
       } else if (final && !this.#dirty) await this.#settled()
       return true
     } catch (error) {
-      if (this.#p.life.aborted) return true
+      if (this.#deps.life.aborted) return true
       this.#dirty = true
-      const asked = error instanceof SlackUnclear ? error.retryAfterMs : undefined
-      this.#p.log.warn({ reason: messageOf(error), turn: this.#view?.turn }, 'an answer could not be shown yet')
-      await this.#pause(asked ?? BACKOFF[Math.min(fails, BACKOFF.length - 1)] ?? 30_000, !final)
+      const asked = error instanceof SlackUnclearError ? error.retryAfterMs : undefined
+      this.#deps.log.warn({ reason: messageOf(error), turn: this.#view?.turn }, 'an answer could not be shown yet')
+      await this.#pause(asked ?? BACKOFF_MS[Math.min(fails, BACKOFF_MS.length - 1)] ?? 30_000, !final)
       return false
     }
   }
@@ -178,7 +178,7 @@ export class SlackCanvas implements TurnCanvas {
   /** After a restart: what stands there is taken up, compared, and brought to the view's content. */
   async #resume(view: TurnView): Promise<void> {
     if (this.#resumed) return
-    const { adapter, lanes, clock, life } = this.#p
+    const { adapter, lanes, clock, life } = this.#deps
     await adoptPending({ adapter, posts: this.#posts, lanes, clock }, this.#to, `${this.#turn}/`, life)
     const known = await this.#posts.known(`${this.#turn}/`)
     const refs = [...known].flatMap(([key, ref]) => {
@@ -191,7 +191,7 @@ export class SlackCanvas implements TurnCanvas {
       return part
     })
     if (parts.length > 0) {
-      this.#p.log.debug({ turn: view.turn, parts: parts.length }, 'an answer is taken up')
+      this.#deps.log.debug({ turn: view.turn, parts: parts.length }, 'an answer is taken up')
       await this.#writer.inspect(parts)
     }
     this.#resumed = true
@@ -224,9 +224,9 @@ export class SlackCanvas implements TurnCanvas {
     this.#alarm()
     const open = this.#sections.flatMap((s) => s.parts).filter((p) => p.mode === 'stream')
     if (open.length === 0) return
-    const now = this.#p.clock.now()
+    const now = this.#deps.clock.now()
     const due = Math.min(...open.map((p) => Math.min(p.startedAt + LIMITS.streamMs, p.touchedAt + LIMITS.streamIdleMs)))
-    this.#alarm = this.#p.clock.after(Math.max(1000, due - now), () => {
+    this.#alarm = this.#deps.clock.after(Math.max(1000, due - now), () => {
       this.#dirty = true
       this.#kick()
     })
@@ -237,12 +237,12 @@ export class SlackCanvas implements TurnCanvas {
     return new Promise((resolve) => {
       const done = (): void => {
         cancel()
-        this.#p.life.removeEventListener('abort', done)
+        this.#deps.life.removeEventListener('abort', done)
         this.#wake = () => {}
         resolve()
       }
-      const cancel = this.#p.clock.after(ms, done)
-      this.#p.life.addEventListener('abort', done, { once: true })
+      const cancel = this.#deps.clock.after(ms, done)
+      this.#deps.life.addEventListener('abort', done, { once: true })
       if (wakes) this.#wake = done
     })
   }

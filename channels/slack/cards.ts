@@ -1,5 +1,5 @@
 import type { CardCall, CardOutcome, CardView } from '../../src/channel/card.ts'
-import { PostRefused } from '../../src/channel/post-once.ts'
+import { PostRefusedError } from '../../src/channel/post-once.ts'
 import { makeVisible, oneLine } from '../../src/util/visible.ts'
 import type { Json } from './json.ts'
 import { LIMITS } from './limits.ts'
@@ -48,7 +48,8 @@ export function cardBody(card: CardView): MessageBody {
   const calls = card.calls.map((call, i) => callBlock(call, files.has(i), open))
   const blocks = [head, ...changed, ...calls, ...expiry(card), ...(open ? [buttons(card)] : [])]
   const long = card.changed !== undefined && mrkdwn(makeVisible(card.changed)).length > LIMITS.section - 100
-  if (blocks.length > LIMITS.blocks || long || textOf(blocks) > LIMITS.cardText) throw new PostRefused('unshowable')
+  if (blocks.length > LIMITS.blocks || long || textOf(blocks) > LIMITS.cardText)
+    throw new PostRefusedError('unshowable')
   const state = open ? 'Approval needed' : plain(closedLine(card))
   return { text: fallbackOf(`${state}: ${oneLine(names, 200)}`), blocks }
 }

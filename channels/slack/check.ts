@@ -2,7 +2,7 @@ import { WebClient } from '@slack/web-api'
 import type { SlackConfig } from '../../src/config/config.ts'
 import type { Log } from '../../src/util/log.ts'
 import { clientOptions } from './api.ts'
-import { codeOf, slackFault } from './errors.ts'
+import { codeOf, slackErrorOf } from './errors.ts'
 import { objectIn, textIn } from './json.ts'
 import { SLACK_NEEDS } from './manifest.ts'
 
@@ -69,7 +69,7 @@ function checkSecret(secret: string | undefined): SlackCheck {
 }
 
 function fault(name: string, error: unknown, method: string, cure: string): SlackCheck {
-  const found = slackFault(error, method)
+  const found = slackErrorOf(error, method)
   const code = codeOf(found)
   return {
     name,

@@ -1,10 +1,10 @@
 import { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebAPIRequestError } from '@slack/web-api'
-import { PostRefused } from '../../src/channel/post-once.ts'
+import { PostRefusedError } from '../../src/channel/post-once.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { textIn } from './json.ts'
 
 /** Slack's final no, with its error code. */
-export class SlackRefused extends PostRefused {
+export class SlackRefusedError extends PostRefusedError {
   readonly code: string
   constructor(code: string, reason: string, options?: ErrorOptions) {
     super(reason, options)
@@ -14,7 +14,7 @@ export class SlackRefused extends PostRefused {
 }
 
 /** No answer, or one that says nothing about the message: it may have been done or not. */
-export class SlackUnclear extends Error {
+export class SlackUnclearError extends Error {
   readonly code: string | undefined
   /** How long Slack wants us to wait; then the call was certainly not done. */
   readonly retryAfterMs: number | undefined
@@ -69,27 +69,31 @@ export function isTokenCode(code: string | undefined): boolean {
 
 /** The error code Slack gave, if it gave one. */
 export function codeOf(error: unknown): string | undefined {
-  return error instanceof SlackRefused || error instanceof SlackUnclear ? error.code : undefined
+  return error instanceof SlackRefusedError || error instanceof SlackUnclearError ? error.code : undefined
 }
 
 /** What the Web API threw, as ours: refused for good, or unclear. */
-export function slackFault(error: unknown, method: string): SlackRefused | SlackUnclear {
+export function slackErrorOf(error: unknown, method: string): SlackRefusedError | SlackUnclearError {
   if (error instanceof WebAPIRateLimitedError)
-    return new SlackUnclear(`Slack limits ${method}`, { code: 'ratelimited', retryAfterMs: error.retryAfter * 1000 })
+    return new SlackUnclearError(`Slack limits ${method}`, {
+      code: 'ratelimited',
+      retryAfterMs: error.retryAfter * 1000,
+    })
   if (error instanceof WebAPIPlatformError) {
     const { error: code } = error.data
     const said = `${method}: ${code}`
-    if (code === 'ratelimited' || code === 'rate_limited') return new SlackUnclear(said, { code, retryAfterMs: 5000 })
-    if (TOKEN.has(code) || PASSING.has(code)) return new SlackUnclear(said, { code })
+    if (code === 'ratelimited' || code === 'rate_limited')
+      return new SlackUnclearError(said, { code, retryAfterMs: 5000 })
+    if (TOKEN.has(code) || PASSING.has(code)) return new SlackUnclearError(said, { code })
     const needed = textIn(error.data, 'needed')
     const reason =
       code === 'missing_scope'
         ? `The Slack app lacks the scope ${needed ?? 'it needs'}.`
         : (REASONS[code] ?? `Slack refused it (${code}).`)
-    return new SlackRefused(code, reason)
+    return new SlackRefusedError(code, reason)
   }
-  if (error instanceof WebAPIHTTPError) return new SlackUnclear(`${method}: HTTP ${error.statusCode}`)
+  if (error instanceof WebAPIHTTPError) return new SlackUnclearError(`${method}: HTTP ${error.statusCode}`)
   if (error instanceof WebAPIRequestError)
-    return new SlackUnclear(`${method}: no answer (${messageOf(error.original)})`)
-  return new SlackUnclear(`${method}: ${messageOf(error)}`, { cause: error })
+    return new SlackUnclearError(`${method}: no answer (${messageOf(error.original)})`)
+  return new SlackUnclearError(`${method}: ${messageOf(error)}`, { cause: error })
 }

@@ -1,9 +1,9 @@
 import type { Address, Attachment, MessageRef, PendingPost } from '../../src/channel/channel-adapter.ts'
-import { PostRefused } from '../../src/channel/post-once.ts'
+import { PostRefusedError } from '../../src/channel/post-once.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
 import type { SlackApi } from './api.ts'
-import { codeOf, SlackUnclear } from './errors.ts'
+import { codeOf, SlackUnclearError } from './errors.ts'
 import { FILE_SCHEME } from './inbound.ts'
 import { isJson, type Json, listIn, objectIn, textIn } from './json.ts'
 import { LIMITS } from './limits.ts'
@@ -11,9 +11,9 @@ import { mrkdwn } from './markdown.ts'
 import type { Poster } from './poster.ts'
 
 /** Waits for a completed upload to show up in its channel, ms. */
-const SHARE_WAITS = [300, 700, 1000, 2000]
+const SHARE_WAITS_MS = [300, 700, 1000, 2000]
 
-export interface FileParts {
+export interface FileDeps {
   readonly api: SlackApi
   readonly poster: Poster
   readonly clock: Clock
@@ -24,10 +24,10 @@ export interface FileParts {
 
 /** Uploads to a conversation, and downloads of what people sent. */
 export class Files {
-  readonly #p: FileParts
+  readonly #deps: FileDeps
 
-  constructor(parts: FileParts) {
-    this.#p = parts
+  constructor(deps: FileDeps) {
+    this.#deps = deps
   }
 
   /** The file's id is noted before the upload is completed: from then on its shares say whether it was posted. */
@@ -36,10 +36,10 @@ export class Files {
     file: { name: string; content: string; comment: string },
     note: (mark: string) => Promise<void>,
   ): Promise<MessageRef> {
-    const { api, poster } = this.#p
+    const { api, poster } = this.#deps
     const bytes = Buffer.from(file.content)
-    if (bytes.length === 0) throw new PostRefused('The file is empty.')
-    const { room, thread } = await poster.place(to)
+    if (bytes.length === 0) throw new PostRefusedError('The file is empty.')
+    const { room, thread } = await poster.targetOf(to)
     const got = await api.call(
       'files.getUploadURLExternal',
       { filename: file.name, length: bytes.length },
@@ -47,7 +47,7 @@ export class Files {
     )
     const id = textIn(got, 'file_id')
     const url = textIn(got, 'upload_url')
-    if (!id || !url) throw new SlackUnclear('Slack gave no place for the file')
+    if (!id || !url) throw new SlackUnclearError('Slack gave no place for the file')
     await upload(url, bytes)
     await note(id)
     await api.call('files.completeUploadExternal', {
@@ -56,30 +56,30 @@ export class Files {
       ...(thread ? { thread_ts: thread } : {}),
       ...(file.comment ? { initial_comment: mrkdwn(file.comment) } : {}),
     })
-    return (await this.#shareOf(room, thread, id)) ?? { channel: 'slack', room, id }
+    return (await this.#shareOf(room, thread, id)) ?? { platform: 'slack', channel: room, id }
   }
 
   /** By the file's shares. A file that Slack does not know was never completed. */
-  async find(to: Address, { mark }: PendingPost): Promise<MessageRef | undefined> {
-    if (mark === undefined) return undefined
-    const { room, thread } = await this.#p.poster.place(to)
+  async find(to: Address, { fileId }: PendingPost): Promise<MessageRef | undefined> {
+    if (fileId === undefined) return undefined
+    const { room, thread } = await this.#deps.poster.targetOf(to)
     try {
-      return (await this.#shareOf(room, thread, mark)) ?? { channel: 'slack', room, id: mark }
+      return (await this.#shareOf(room, thread, fileId)) ?? { platform: 'slack', channel: room, id: fileId }
     } catch (error) {
       if (codeOf(error) === 'file_not_found') return undefined
       throw error
     }
   }
 
-  async #shareOf(room: string, thread: string | undefined, id: string): Promise<MessageRef | undefined> {
-    for (const wait of [0, ...SHARE_WAITS]) {
-      if (wait > 0) await sleep(this.#p.clock, wait, this.#p.life)
-      const { file } = await this.#p.api.call('files.info', { file: id }, { tries: 3 }).catch((error: unknown) => {
+  async #shareOf(channel: string, thread: string | undefined, id: string): Promise<MessageRef | undefined> {
+    for (const wait of [0, ...SHARE_WAITS_MS]) {
+      if (wait > 0) await sleep(this.#deps.clock, wait, this.#deps.life)
+      const { file } = await this.#deps.api.call('files.info', { file: id }, { tries: 3 }).catch((error: unknown) => {
         if (codeOf(error) === 'missing_scope') return { file: {} }
         throw error
       })
-      const ts = shareIn(file, room, thread)
-      if (ts) return { channel: 'slack', room, id: ts }
+      const ts = shareIn(file, channel, thread)
+      if (ts) return { platform: 'slack', channel, id: ts }
     }
     return undefined
   }
@@ -87,9 +87,9 @@ export class Files {
   /** Only from Slack's own hosts; any redirect and any login page is an error that says that it could not be read. */
   async download(file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
     const url = await this.#urlOf(file)
-    if (!isOwnHost(url, this.#p.apiUrl)) throw new Error('this file does not lie with Slack and could not be read')
+    if (!isOwnHost(url, this.#deps.apiUrl)) throw new Error('this file does not lie with Slack and could not be read')
     const response = await fetch(url, {
-      headers: { authorization: `Bearer ${this.#p.botToken}` },
+      headers: { authorization: `Bearer ${this.#deps.botToken}` },
       redirect: 'manual',
       signal,
     })
@@ -112,7 +112,7 @@ export class Files {
 
   async #urlOf(file: Attachment): Promise<URL> {
     if (!file.url.startsWith(FILE_SCHEME)) return new URL(file.url)
-    const answer = await this.#p.api.call('files.info', { file: file.url.slice(FILE_SCHEME.length) }, { tries: 3 })
+    const answer = await this.#deps.api.call('files.info', { file: file.url.slice(FILE_SCHEME.length) }, { tries: 3 })
     const found = objectIn(answer, 'file')
     return new URL(textIn(found, 'url_private_download') ?? textIn(found, 'url_private') ?? 'invalid:')
   }
@@ -137,7 +137,7 @@ async function upload(url: string, bytes: Buffer): Promise<void> {
     await response.body?.cancel()
     if (response.status !== 200) throw new Error(`HTTP ${response.status}`)
   } catch (error) {
-    throw new SlackUnclear(`the upload failed: ${messageOf(error)}`, { cause: error })
+    throw new SlackUnclearError(`the upload failed: ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -29,20 +29,20 @@ export function peopleIn(event: Json): string[] {
 
 /** What an event says to us; undefined where it is not for us. Pure: the same for `message` and `app_mention`. */
 export function toInbound(event: Json, context: InboundContext): Inbound | undefined {
-  const room = textIn(event, 'channel')
-  if (!room || !heard(room, context)) return undefined
+  const channel = textIn(event, 'channel')
+  if (!channel || !heard(channel, context)) return undefined
   const subtype = textIn(event, 'subtype')
   if (subtype === 'message_deleted') {
     const ts = textIn(event, 'deleted_ts')
     const ours = textIn(objectIn(event, 'previous_message'), 'bot_id')
     return ts && (ours === undefined || ours === context.botId)
-      ? { kind: 'deleted', ref: { channel: 'slack', room, id: ts } }
+      ? { kind: 'deleted', ref: { platform: 'slack', channel, id: ts } }
       : undefined
   }
   if (event.hidden === true || (event.type === 'app_mention' && event.edited)) return undefined
   const ts = textIn(event, 'ts')
   if (!ts || !isSpoken(event, subtype, context)) return undefined
-  return spoken(event, room, ts, context)
+  return spoken(event, channel, ts, context)
 }
 
 function heard(room: string, { channels }: InboundContext): boolean {
@@ -60,28 +60,28 @@ function isSpoken(event: Json, subtype: string | undefined, context: InboundCont
   return SPOKEN.has(subtype) || (subtype === 'bot_message' && mayBot)
 }
 
-function spoken(event: Json, room: string, ts: string, context: InboundContext): Inbound | undefined {
+function spoken(event: Json, channel: string, ts: string, context: InboundContext): Inbound | undefined {
   const raw = textIn(event, 'text') ?? ''
   const threadTs = textIn(event, 'thread_ts')
   const thread = threadTs === ts ? undefined : threadTs
   const named = event.type === 'app_mention' || new RegExp(`<@${context.botUser}(?:\\|[^>]*)?>`).test(raw)
-  const direct = isDirect(room) || event.channel_type === 'im'
+  const direct = isDirect(channel) || event.channel_type === 'im'
   if (!direct && !thread && !named) return undefined
   const user = textIn(event, 'user') ?? textIn(event, 'bot_id') ?? ''
   const root = thread ?? ts
   const parent = textIn(event, 'parent_user_id')
-  const place: InboundMessage['place'] = direct
-    ? { kind: 'conversation', to: { channel: 'slack', id: room, thread: root }, startedByPeople: false }
+  const location: InboundMessage['location'] = direct
+    ? { kind: 'conversation', to: { platform: 'slack', id: channel, thread: root }, startedByPeople: false }
     : thread
       ? {
           kind: 'conversation',
-          to: { channel: 'slack', id: `${room}:${thread}` },
+          to: { platform: 'slack', id: `${channel}:${thread}` },
           startedByPeople: parent !== context.botUser,
         }
-      : { kind: 'channel', room, to: { channel: 'slack', id: `${room}:${ts}` } }
+      : { kind: 'channel', channel, to: { platform: 'slack', id: `${channel}:${ts}` } }
   const message: InboundMessage = {
-    key: `slack:${context.team}:${room}:${ts}`,
-    channel: 'slack',
+    key: `slack:${context.team}:${channel}:${ts}`,
+    platform: 'slack',
     author: {
       id: user,
       name: context.name(user) ?? textIn(event, 'username') ?? user,
@@ -89,10 +89,10 @@ function spoken(event: Json, room: string, ts: string, context: InboundContext):
     },
     text: decodeText(raw, context),
     attachments: attachments(event),
-    ref: { channel: 'slack', room, id: ts },
+    ref: { platform: 'slack', channel, id: ts },
     sentAt: msOf(ts),
     addressed: direct ? 'direct' : named ? 'mention' : 'thread',
-    place,
+    location,
     ...(thread ? { replyTo: thread } : {}),
   }
   return message.text === '' && message.attachments.length === 0 && !named ? undefined : { kind: 'message', message }

@@ -1,5 +1,5 @@
 import type { AckFn, App } from '@slack/bolt'
-import type { CommandReply, InboundHandler, Person, Verb } from '../../src/channel/channel-adapter.ts'
+import type { CommandReply, DecisionAction, InboundHandler, Person } from '../../src/channel/channel-adapter.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { isDirect } from './address.ts'
@@ -13,13 +13,13 @@ import { markdownBody, textParts } from './outbound.ts'
 import type { Poster } from './poster.ts'
 
 const TROUBLE = 'That could not be stored, so nothing has changed. Please try again.'
-const VERBS: Readonly<Record<string, Verb>> = {
+const VERBS: Readonly<Record<string, DecisionAction>> = {
   [ACTION.approve]: 'approve',
   [ACTION.always]: 'always',
   [ACTION.deny]: 'deny',
 }
 
-export interface InteractionParts {
+export interface InteractionDeps {
   readonly api: SlackApi
   readonly poster: Poster
   readonly log: Log
@@ -39,17 +39,17 @@ interface Where {
 
 /** Buttons, modals and the slash command. Each is acknowledged before anything else is done. */
 export class Interactions {
-  readonly #p: InteractionParts
+  readonly #deps: InteractionDeps
 
-  constructor(parts: InteractionParts) {
-    this.#p = parts
+  constructor(deps: InteractionDeps) {
+    this.#deps = deps
   }
 
   register(app: App): void {
     app.action(/^ts:/, ({ ack, body }) => this.#press(ack, body as unknown as Json))
     app.view(CALLBACK.note, ({ ack, body }) => this.#noted(ack as AckFn<unknown>, body as unknown as Json))
     app.view(CALLBACK.link, ({ ack, body }) => this.#linked(ack as AckFn<unknown>, body as unknown as Json))
-    app.command(this.#p.command, ({ ack, body }) => this.#command(ack, body as unknown as Json))
+    app.command(this.#deps.command, ({ ack, body }) => this.#command(ack, body as unknown as Json))
   }
 
   async #press(ack: () => Promise<void>, body: Json): Promise<void> {
@@ -68,15 +68,18 @@ export class Interactions {
       const view = noteModal(approval, { room, ...(thread ? { thread } : {}) })
       return this.#open(textIn(body, 'trigger_id') ?? '', view, by, where)
     }
-    if (verb) await this.#decide({ approval, verb, by }, where)
+    if (verb) await this.#decide({ approval, action: verb, by }, where)
   }
 
-  async #decide(d: { approval: string; verb: Verb; note?: string; by: Person }, where: Where): Promise<void> {
+  async #decide(
+    d: { approval: string; action: DecisionAction; note?: string; by: Person },
+    where: Where,
+  ): Promise<void> {
     try {
-      const receipt = await this.#handler().decision({ channel: 'slack', ...d })
+      const receipt = await this.#handler().decision({ platform: 'slack', ...d })
       await this.#tell(d.by, where, receipt.text)
     } catch (error) {
-      this.#p.log.error({ reason: messageOf(error), approval: d.approval }, 'a decision could not be stored')
+      this.#deps.log.error({ reason: messageOf(error), approval: d.approval }, 'a decision could not be stored')
       await this.#tell(d.by, where, TROUBLE)
     }
   }
@@ -84,9 +87,9 @@ export class Interactions {
   /** A trigger lives three seconds. */
   async #open(trigger: string, view: Json, by: Person, where: Where): Promise<void> {
     try {
-      await this.#p.api.call('views.open', { trigger_id: trigger, view })
+      await this.#deps.api.call('views.open', { trigger_id: trigger, view })
     } catch (error) {
-      this.#p.log.warn({ reason: messageOf(error), code: codeOf(error) }, 'a form could not be opened')
+      this.#deps.log.warn({ reason: messageOf(error), code: codeOf(error) }, 'a form could not be opened')
       await this.#tell(by, where, 'Slack could not open the form in time. Please press again.')
     }
   }
@@ -95,7 +98,7 @@ export class Interactions {
     const { values, metadata } = submission(body)
     const choice = textIn(objectIn(values[FIELD.choice], 'selected_option'), 'value')
     const note = (textIn(values[FIELD.note], 'value') ?? '').trim()
-    const verb: Verb | undefined = choice === 'approve' || choice === 'deny' ? choice : undefined
+    const verb: DecisionAction | undefined = choice === 'approve' || choice === 'deny' ? choice : undefined
     const errors = {
       ...(verb ? {} : { [FIELD.choice]: 'Please choose.' }),
       ...(note && note.length <= LIMITS.note ? {} : { [FIELD.note]: `Please write 1 to ${LIMITS.note} characters.` }),
@@ -106,7 +109,7 @@ export class Interactions {
     if (!approval) return
     const thread = textIn(metadata, 'thread')
     const where = { room: textIn(metadata, 'room') ?? '', ...(thread ? { thread } : {}) }
-    await this.#decide({ approval, verb, note, by: personOf(objectIn(body, 'user')) }, where)
+    await this.#decide({ approval, action: verb, note, by: personOf(objectIn(body, 'user')) }, where)
   }
 
   async #linked(ack: AckFn<unknown>, body: Json): Promise<void> {
@@ -131,7 +134,7 @@ export class Interactions {
     const link = /^link(?:\s+(\S+))?$/i.exec(text)
     if (link?.[1]) return this.#run({ key: trigger, name: 'link', args: { token: link[1] }, by }, where)
     if (link) return this.#open(trigger, linkModal({ room, url: url ?? '' }), by, where)
-    const { channels } = this.#p
+    const { channels } = this.#deps
     if (channels.length > 0 && !channels.includes(room) && !isDirect(room))
       return this.#tell(by, where, 'I do not work in this channel.')
     await this.#run({ key: trigger, name: 'words', args: { text }, by }, where)
@@ -142,16 +145,16 @@ export class Interactions {
     where: Where,
   ): Promise<void> {
     try {
-      const reply = await this.#handler().command({ channel: 'slack', room: where.room, ...c })
+      const reply = await this.#handler().command({ platform: 'slack', channel: where.room, ...c })
       await this.#reply(c.by, where, reply)
     } catch (error) {
-      this.#p.log.error({ reason: messageOf(error), command: c.name }, 'a command failed')
+      this.#deps.log.error({ reason: messageOf(error), command: c.name }, 'a command failed')
       await this.#tell(c.by, where, 'That did not work. Please try again.')
     }
   }
 
   #handler(): InboundHandler {
-    const handler = this.#p.inbound()
+    const handler = this.#deps.inbound()
     if (!handler) throw new Error('the gateway is stopping')
     return handler
   }
@@ -171,18 +174,18 @@ export class Interactions {
           const more = { response_type: kind, replace_original: false, ...thread }
           if (await this.#respond(where.url, { ...body, ...more })) continue
         }
-        const address = { channel: 'slack', id: where.thread ? `${where.room}:${where.thread}` : where.room } as const
-        if (reply.private) await this.#p.poster.whisper(address, to.id, body)
-        else await this.#p.poster.post(address, { body })
+        const address = { platform: 'slack', id: where.thread ? `${where.room}:${where.thread}` : where.room } as const
+        if (reply.private) await this.#deps.poster.postEphemeral(address, to.id, body)
+        else await this.#deps.poster.post(address, { body })
       } catch (error) {
-        this.#p.log.warn({ reason: messageOf(error) }, 'an answer to a command could not be shown')
+        this.#deps.log.warn({ reason: messageOf(error) }, 'an answer to a command could not be shown')
       }
     }
   }
 
   async #respond(url: string, body: Json): Promise<boolean> {
     const target = new URL(url)
-    const api = new URL(this.#p.apiUrl)
+    const api = new URL(this.#deps.apiUrl)
     if (api.hostname === 'slack.com' ? !target.hostname.endsWith('.slack.com') : target.host !== api.host) return false
     try {
       const response = await fetch(url, {

@@ -48,7 +48,7 @@ function longestRun(text: string): number {
 }
 
 /** A stretch of Markdown that fits one message; offsets are into the source. */
-export interface Stretch {
+export interface MarkdownPart {
   readonly text: string
   readonly start: number
   readonly end: number
@@ -58,7 +58,7 @@ export interface Stretch {
  * Splits Markdown into what fits one message each: by length, and by the number of blocks it becomes. Earlier stretches
  * stay when text is appended. No stretch is blank.
  */
-export function stretches(source: string): Stretch[] {
+export function splitParts(source: string): MarkdownPart[] {
   const options = { limit: LIMITS.part, tableSize: (rows: readonly (readonly string[])[]) => alignedSize(rows) + 8 }
   return groups(source).flatMap(([from, to]) =>
     splitMarkdown(source.slice(from, to), options).map((p) => ({

@@ -3,7 +3,7 @@ import { oneLine, plainTerminal } from '../../src/util/visible.ts'
 import { closeFences } from '../markdown/fences.ts'
 import type { Json } from './json.ts'
 import { LIMITS } from './limits.ts'
-import { clip, codeBlock, defuse, fitTables, inlineCode, mrkdwn, stretches } from './markdown.ts'
+import { clip, codeBlock, defuse, fitTables, inlineCode, mrkdwn, splitParts } from './markdown.ts'
 
 /** One message as Slack takes it. */
 export interface MessageBody extends Json {
@@ -28,7 +28,7 @@ export function plainBody(text: string): Json {
 
 /** A text of any length as the Markdown of one message or several; [] where it is blank. */
 export function textParts(text: string): string[] {
-  return stretches(defuse(text)).map((s) => fitTables(s.text))
+  return splitParts(defuse(text)).map((s) => fitTables(s.text))
 }
 
 const STATES = {

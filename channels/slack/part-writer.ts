@@ -1,28 +1,28 @@
 import type { Address, ChannelAdapter, PostLog } from '../../src/channel/channel-adapter.ts'
-import { type PostLanes, PostRefused, postOnce } from '../../src/channel/post-once.ts'
+import { type KeyedMutex, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sha256 } from '../../src/util/ids.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
-import { isDirect, msOf, placeOf } from './address.ts'
-import type { CallHow, SlackApi } from './api.ts'
-import { codeOf, SlackRefused, SlackUnclear } from './errors.ts'
+import { isDirect, msOf, postTargetOf } from './address.ts'
+import type { CallOptions, SlackApi } from './api.ts'
+import { codeOf, SlackRefusedError, SlackUnclearError } from './errors.ts'
 import { objectIn, textIn } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { markdownBody, plainBody } from './outbound.ts'
-import type { Pacer } from './pacer.ts'
 import type { Part, Target } from './parts.ts'
 import { metadataOf, type Poster } from './poster.ts'
+import type { RateLimiter } from './rate-limiter.ts'
 import { type Feature, isMissing } from './status.ts'
 
-export interface WriterParts {
+export interface WriterDeps {
   readonly api: SlackApi
   readonly poster: Poster
-  readonly adapter: Pick<ChannelAdapter, 'find'>
-  readonly pacer: Pacer
+  readonly adapter: Pick<ChannelAdapter, 'findPost'>
+  readonly pacer: RateLimiter
   readonly clock: Clock
   readonly log: Log
-  readonly lanes: PostLanes
+  readonly lanes: KeyedMutex
   readonly life: AbortSignal
   /** Native streaming. */
   readonly streaming: Feature
@@ -35,24 +35,24 @@ export interface WriterParts {
 const ENDED = new Set(['message_not_in_streaming_state', 'stopped_by_user', 'streaming_not_found', 'stream_expired'])
 
 /** `later`: the budget is short. `cut`: the stream ended, the rest belongs to the next part. `again`: plan anew. */
-export type Brought = 'done' | 'later' | 'cut' | 'again'
+export type WriteOutcome = 'done' | 'later' | 'cut' | 'again'
 
 /** Brings one message of an answer to its content: by a native stream while text only grows, else by edits. */
 export class PartWriter {
-  readonly #p: WriterParts
+  readonly #deps: WriterDeps
   readonly #to: Address
   readonly #posts: PostLog
   readonly #onPost: () => void
   #native = true
 
-  constructor(parts: WriterParts, to: Address, posts: PostLog, onPost: () => void) {
-    this.#p = parts
+  constructor(deps: WriterDeps, to: Address, posts: PostLog, onPost: () => void) {
+    this.#deps = deps
     this.#to = to
     this.#posts = posts
     this.#onPost = onPost
   }
 
-  async bring(part: Part, target: Target): Promise<Brought> {
+  async bring(part: Part, target: Target): Promise<WriteOutcome> {
     const { text } = target
     if (text === undefined || text.trim() === '' || part.mode === 'sealed' || part.mode === 'gone') return 'done'
     if (part.mode === 'none') return this.#begin(part, text, target)
@@ -60,7 +60,7 @@ export class PartWriter {
     if (part.shown === undefined || !text.startsWith(part.shown)) {
       if (!target.complete && !this.#mayGrow('chat.update')) return 'later'
       await this.#slot()
-      await this.#p.poster.endStream(part.ref ?? noRef())
+      await this.#deps.poster.endStream(part.ref ?? noRef())
       part.mode = 'posted'
       part.shown = undefined
       return this.#edit(part, text, target)
@@ -71,8 +71,8 @@ export class PartWriter {
   /** What a restart left: its content's hash, and whether a stream is open. Where it cannot be read all is rewritten. */
   async inspect(parts: readonly Part[]): Promise<void> {
     const first = Math.min(...parts.map((p) => msOf(p.ref?.id ?? '0')))
-    const messages = await this.#p.poster.own(this.#to, first - 1000).catch((error: unknown) => {
-      this.#p.log.debug({ reason: messageOf(error) }, 'an answer could not be read back')
+    const messages = await this.#deps.poster.own(this.#to, first - 1000).catch((error: unknown) => {
+      this.#deps.log.debug({ reason: messageOf(error) }, 'an answer could not be read back')
       return undefined
     })
     for (const [i, part] of parts.entries()) {
@@ -86,40 +86,40 @@ export class PartWriter {
 
   async remove(part: Part): Promise<void> {
     if (!part.ref || part.mode === 'gone') return
-    if (part.mode === 'stream') await this.#p.poster.endStream(part.ref)
-    await this.#p.poster.remove(part.ref).catch((error: unknown) => {
-      if (!(error instanceof PostRefused)) throw error
-      this.#p.log.warn({ reason: error.reason }, 'a message could not be removed')
+    if (part.mode === 'stream') await this.#deps.poster.endStream(part.ref)
+    await this.#deps.poster.remove(part.ref).catch((error: unknown) => {
+      if (!(error instanceof PostRefusedError)) throw error
+      this.#deps.log.warn({ reason: error.reason }, 'a message could not be removed')
     })
     await this.#posts.forget(part.key)
   }
 
   #mayGrow(method: string): boolean {
-    return this.#p.pacer.wait(method, 'growing', placeOf(this.#to).room) === 0
+    return this.#deps.pacer.delayFor(method, 'growing', postTargetOf(this.#to).room) === 0
   }
 
   /** One edit or append in 1.5 s for the whole conversation. */
   async #slot(): Promise<void> {
-    const { pacer, clock, life } = this.#p
+    const { pacer, clock, life } = this.#deps
     for (let wait = pacer.untilEdit(this.#to.id); wait > 0; wait = pacer.untilEdit(this.#to.id))
       await sleep(clock, wait, life)
     pacer.noteEdit(this.#to.id)
   }
 
   #mayStream(): boolean {
-    const { room, thread } = placeOf(this.#to)
-    if (!this.#native || !this.#p.streaming.on || !thread) return false
-    if (!isDirect(room) && !this.#p.recipient(this.#to)) return false
+    const { room, thread } = postTargetOf(this.#to)
+    if (!this.#native || !this.#deps.streaming.on || !thread) return false
+    if (!isDirect(room) && !this.#deps.recipient(this.#to)) return false
     return this.#mayGrow('chat.startStream') && this.#mayGrow('chat.stopStream')
   }
 
-  async #begin(part: Part, text: string, target: Target): Promise<Brought> {
+  async #begin(part: Part, text: string, target: Target): Promise<WriteOutcome> {
     // A part that begins with a tool's line will have to change: it is no stream.
     const stream = !target.complete && !/^- \p{Extended_Pictographic}/u.test(text) && this.#mayStream()
     if (!target.complete && !stream && !this.#mayGrow('chat.postMessage')) return 'later'
     try {
       const { ref, posted } = await postOnce(
-        { adapter: this.#p.adapter, posts: this.#posts, lanes: this.#p.lanes, clock: this.#p.clock },
+        { adapter: this.#deps.adapter, posts: this.#posts, lanes: this.#deps.lanes, clock: this.#deps.clock },
         {
           key: part.key,
           to: this.#to,
@@ -127,54 +127,54 @@ export class PartWriter {
           text: stream ? '' : text,
           send: () => (stream ? this.#start(text) : this.#post(part.key, text)),
         },
-        this.#p.life,
+        this.#deps.life,
       )
-      this.#p.pacer.noteEdit(this.#to.id)
+      this.#deps.pacer.noteEdit(this.#to.id)
       this.#onPost()
-      const now = this.#p.clock.now()
+      const now = this.#deps.clock.now()
       Object.assign(part, { ref, startedAt: now, touchedAt: now, covered: target.covered })
       part.mode = stream || !posted ? 'stream' : 'posted'
       part.shown = posted ? text : undefined
       return posted ? 'done' : 'again'
     } catch (error) {
-      if (!(error instanceof PostRefused)) throw error
+      if (!(error instanceof PostRefusedError)) throw error
       if (!stream) return this.#giveUp(part, error)
       this.#native = false
-      if (isMissing(error)) this.#p.streaming.on = false
-      this.#p.log.info({ reason: error.reason }, 'Slack does not stream here; answers grow by edits')
+      if (isMissing(error)) this.#deps.streaming.on = false
+      this.#deps.log.info({ reason: error.reason }, 'Slack does not stream here; answers grow by edits')
       return 'again'
     }
   }
 
   async #start(text: string) {
-    const { room, thread } = await this.#p.poster.place(this.#to)
-    const user = this.#p.recipient(this.#to)
-    const answer = await this.#p.api.call('chat.startStream', {
+    const { room, thread } = await this.#deps.poster.targetOf(this.#to)
+    const user = this.#deps.recipient(this.#to)
+    const answer = await this.#deps.api.call('chat.startStream', {
       channel: room,
       thread_ts: thread,
       markdown_text: text,
-      ...(user ? { recipient_user_id: user, recipient_team_id: this.#p.team() } : {}),
+      ...(user ? { recipient_user_id: user, recipient_team_id: this.#deps.team() } : {}),
     })
-    return { channel: 'slack' as const, room, id: textIn(answer, 'ts') ?? '' }
+    return { platform: 'slack' as const, channel: room, id: textIn(answer, 'ts') ?? '' }
   }
 
   #post(key: string, text: string) {
     const metadata = metadataOf(key, { sum: sha256(text) })
-    return this.#p.poster.post(this.#to, { body: markdownBody(text), plain: plainBody(text), metadata })
+    return this.#deps.poster.post(this.#to, { body: markdownBody(text), plain: plainBody(text), metadata })
   }
 
-  async #append(part: Part, text: string, { covered }: Target): Promise<Brought> {
-    const now = this.#p.clock.now()
+  async #append(part: Part, text: string, { covered }: Target): Promise<WriteOutcome> {
+    const now = this.#deps.clock.now()
     const more = text.slice(part.shown?.length ?? 0)
     if (now - part.startedAt >= LIMITS.streamMs) return this.#roll(part, 'cut')
     if (more === '') return now - part.touchedAt >= LIMITS.streamIdleMs ? this.#roll(part, 'done') : 'done'
     if (!this.#mayGrow('chat.appendStream')) return 'later'
     await this.#slot()
-    const { room, id } = part.ref ?? noRef()
+    const { channel, id } = part.ref ?? noRef()
     try {
-      const args = { channel: room, ts: id, markdown_text: more }
-      await this.#p.api.call('chat.appendStream', args, { urgency: 'growing' })
-      Object.assign(part, { shown: text, covered, touchedAt: this.#p.clock.now() })
+      const args = { channel, ts: id, markdown_text: more }
+      await this.#deps.api.call('chat.appendStream', args, { priority: 'growing' })
+      Object.assign(part, { shown: text, covered, touchedAt: this.#deps.clock.now() })
       return 'done'
     } catch (error) {
       return this.#lost(part, error)
@@ -182,20 +182,20 @@ export class PartWriter {
   }
 
   /** Ends the stream as it stands: the rest goes into the next part, or, after a silence, on by edits. */
-  async #roll(part: Part, next: 'cut' | 'done'): Promise<Brought> {
-    await this.#p.poster.endStream(part.ref ?? noRef())
+  async #roll(part: Part, next: 'cut' | 'done'): Promise<WriteOutcome> {
+    await this.#deps.poster.endStream(part.ref ?? noRef())
     part.mode = next === 'cut' ? 'sealed' : 'posted'
     return next
   }
 
-  async #stop(part: Part, text: string, { covered }: Target): Promise<Brought> {
+  async #stop(part: Part, text: string, { covered }: Target): Promise<WriteOutcome> {
     const more = text.slice(part.shown?.length ?? 0)
     if (more) await this.#slot()
-    const { room, id } = part.ref ?? noRef()
+    const { channel, id } = part.ref ?? noRef()
     const metadata = metadataOf(part.key, { sum: sha256(text) })
     try {
-      const args = { channel: room, ts: id, metadata, ...(more ? { markdown_text: more } : {}) }
-      await this.#p.api.call('chat.stopStream', args)
+      const args = { channel, ts: id, metadata, ...(more ? { markdown_text: more } : {}) }
+      await this.#deps.api.call('chat.stopStream', args)
     } catch (error) {
       if (more === '' && ENDED.has(codeOf(error) ?? '')) part.mode = 'posted'
       else return this.#lost(part, error)
@@ -205,9 +205,9 @@ export class PartWriter {
   }
 
   /** An append or a stop did not get through as it should. */
-  #lost(part: Part, error: unknown): Brought {
+  #lost(part: Part, error: unknown): WriteOutcome {
     const code = codeOf(error) ?? ''
-    if (error instanceof SlackUnclear && error.retryAfterMs !== undefined) {
+    if (error instanceof SlackUnclearError && error.retryAfterMs !== undefined) {
       if (code !== 'budget') throw error
       return 'later'
     }
@@ -219,44 +219,44 @@ export class PartWriter {
       part.mode = 'gone'
       return 'done'
     }
-    if (!(error instanceof SlackUnclear || error instanceof SlackRefused)) throw error
+    if (!(error instanceof SlackUnclearError || error instanceof SlackRefusedError)) throw error
     // It may have landed or not: the whole text is written over it.
     part.shown = undefined
     return 'again'
   }
 
-  async #edit(part: Part, text: string, target: Target): Promise<Brought> {
+  async #edit(part: Part, text: string, target: Target): Promise<WriteOutcome> {
     if (part.shown === text || (part.shown === undefined && part.sum === sha256(text))) {
       part.shown = text
       return 'done'
     }
     if (!target.complete && !this.#mayGrow('chat.update')) return 'later'
     await this.#slot()
-    const how: CallHow = target.complete ? { tries: 4 } : { urgency: 'growing' }
+    const how: CallOptions = target.complete ? { tries: 4 } : { priority: 'growing' }
     const body = { ...markdownBody(text), metadata: metadataOf(part.key, { sum: sha256(text) }) }
     try {
-      if (!(await this.#p.poster.update(part.ref ?? noRef(), body, how))) part.mode = 'gone'
+      if (!(await this.#deps.poster.update(part.ref ?? noRef(), body, how))) part.mode = 'gone'
       else Object.assign(part, { shown: text, covered: target.covered })
       return 'done'
     } catch (error) {
-      if (error instanceof SlackUnclear && error.code === 'budget') return 'later'
-      if (!(error instanceof SlackRefused)) throw error
+      if (error instanceof SlackUnclearError && error.code === 'budget') return 'later'
+      if (!(error instanceof SlackRefusedError)) throw error
       return this.#renew(part, error)
     }
   }
 
   /** Slack will not change this message: it is removed and posted anew, once. */
-  async #renew(part: Part, why: SlackRefused): Promise<Brought> {
+  async #renew(part: Part, why: SlackRefusedError): Promise<WriteOutcome> {
     if (part.renewed || LOST_PLACE.has(why.code)) return this.#giveUp(part, why)
-    this.#p.log.info({ reason: why.reason }, 'a message cannot be changed and is posted anew')
+    this.#deps.log.info({ reason: why.reason }, 'a message cannot be changed and is posted anew')
     await this.remove(part)
     delete part.ref
     Object.assign(part, { mode: 'none', shown: undefined, renewed: true })
     return 'again'
   }
 
-  #giveUp(part: Part, error: PostRefused): Brought {
-    this.#p.log.warn({ reason: error.reason }, 'an answer cannot be shown')
+  #giveUp(part: Part, error: PostRefusedError): WriteOutcome {
+    this.#deps.log.warn({ reason: error.reason }, 'an answer cannot be shown')
     part.mode = 'gone'
     return 'done'
   }

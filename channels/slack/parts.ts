@@ -1,7 +1,7 @@
 import type { MessageRef } from '../../src/channel/channel-adapter.ts'
 import type { TurnView } from '../../src/channel/turn-view.ts'
 import { closeFences, type Fence, fenceLine, reopened } from '../markdown/fences.ts'
-import { fitTables, growing, stretches } from './markdown.ts'
+import { fitTables, growing, splitParts } from './markdown.ts'
 import { sectionMarkdown } from './outbound.ts'
 
 /** One message of the answer, as far as this process knows it. */
@@ -63,14 +63,14 @@ export function planSection(section: TurnView['sections'][number], state: Sectio
   let from = 0
   let carry = ''
   for (const cut of state.cuts) {
-    const texts = stretches(carry + markdown.slice(from, cut.at)).map((s) => fitTables(s.text))
+    const texts = splitParts(carry + markdown.slice(from, cut.at)).map((s) => fitTables(s.text))
     while (targets.length < cut.part) targets.push({ text: texts.shift(), covered: cut.at, complete: true })
     targets.push({ text: undefined, covered: cut.at, complete: true })
     carry = carryOf(carry + markdown.slice(from, cut.at))
     from = cut.at
   }
   const rest = carry + markdown.slice(from).replace(/^(?:[ \t]*\n)+/, '')
-  const pieces = rest.slice(carry.length).trim() === '' ? [] : stretches(rest)
+  const pieces = rest.slice(carry.length).trim() === '' ? [] : splitParts(rest)
   for (const [i, piece] of pieces.entries()) {
     const last = i === pieces.length - 1
     if (last && grows) {

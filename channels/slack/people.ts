@@ -4,9 +4,9 @@ import type { SlackApi } from './api.ts'
 import { objectIn, textIn } from './json.ts'
 
 /** A name is asked for anew after an hour; a name that Slack does not tell in a second is done without. */
-const KEPT_MS = 3_600_000
-const ASK_MS = 1000
-const MOST = 2000
+const NAME_KEPT_MS = 3_600_000
+const LOOKUP_MS = 1000
+const MAX_NAMES = 2000
 
 /** Shown names of users, remembered for an hour. */
 export class People {
@@ -29,7 +29,7 @@ export class People {
     if (unknown.length === 0) return
     const stop = new AbortController()
     const asked = Promise.all(unknown.map((id) => this.#ask(id)))
-    await Promise.race([asked, sleep(this.#clock, ASK_MS, stop.signal).catch(() => {})])
+    await Promise.race([asked, sleep(this.#clock, LOOKUP_MS, stop.signal).catch(() => {})])
     stop.abort()
   }
 
@@ -45,12 +45,12 @@ export class People {
   }
 
   async #fetch(id: string): Promise<void> {
-    const user = objectIn(await this.#api.call('users.info', { user: id }, { urgency: 'sign' }), 'user')
+    const user = objectIn(await this.#api.call('users.info', { user: id }, { priority: 'sign' }), 'user')
     const profile = objectIn(user, 'profile')
     const name = textIn(profile, 'display_name') ?? textIn(user, 'real_name') ?? textIn(user, 'name')
     if (!name) return
     const oldest = this.#names.keys().next().value
-    if (this.#names.size >= MOST && oldest !== undefined) this.#names.delete(oldest)
-    this.#names.set(id, { name, until: this.#clock.now() + KEPT_MS })
+    if (this.#names.size >= MAX_NAMES && oldest !== undefined) this.#names.delete(oldest)
+    this.#names.set(id, { name, until: this.#clock.now() + NAME_KEPT_MS })
   }
 }

@@ -1,14 +1,14 @@
 import type { Address, MessageRef, PendingPost } from '../../src/channel/channel-adapter.ts'
 import type { Clock } from '../../src/util/time.ts'
-import { msOf, type Place, placeOf, tsOf } from './address.ts'
-import type { CallHow, SlackApi } from './api.ts'
-import { codeOf, SlackRefused, SlackUnclear } from './errors.ts'
+import { msOf, type PostTarget, postTargetOf, tsOf } from './address.ts'
+import type { CallOptions, SlackApi } from './api.ts'
+import { codeOf, SlackRefusedError, SlackUnclearError } from './errors.ts'
 import { isJson, type Json, listIn, objectIn, textIn } from './json.ts'
 
 /** Messages may be dated a little before the row that announces them: clocks differ, ms. */
-const CLOCK_SLACK = 5000
+const CLOCK_SKEW_MS = 5000
 /** Pages of 200 messages that a read-back goes through. */
-const PAGES = 5
+const MAX_PAGES = 5
 
 /** Codes that say that the blocks, not the message, are the fault. */
 const BLOCKS = new Set([
@@ -45,8 +45,8 @@ export class Poster {
   }
 
   /** Where a message goes; opens the direct messages with a person. */
-  async place(to: Address): Promise<Place> {
-    const place = placeOf(to)
+  async targetOf(to: Address): Promise<PostTarget> {
+    const place = postTargetOf(to)
     if (!/^[UW]/.test(place.room)) return place
     const known = this.#directs.get(place.room)
     if (known) return { ...place, room: known }
@@ -58,8 +58,12 @@ export class Poster {
   }
 
   /** `plain` is what stands in for blocks that Slack refuses. */
-  async post(to: Address, post: { body: Json; plain?: Json; metadata?: Json }, how: CallHow = {}): Promise<MessageRef> {
-    const { room, thread } = await this.place(to)
+  async post(
+    to: Address,
+    post: { body: Json; plain?: Json; metadata?: Json },
+    how: CallOptions = {},
+  ): Promise<MessageRef> {
+    const { room, thread } = await this.targetOf(to)
     const base = {
       channel: room,
       ...(thread ? { thread_ts: thread } : {}),
@@ -85,21 +89,21 @@ export class Poster {
     }
     this.#standing.delete(key)
     const first = standing.get(0)
-    if (!first) throw new SlackRefused('no_text', 'There is nothing to post.')
+    if (!first) throw new SlackRefusedError('no_text', 'There is nothing to post.')
     return first
   }
 
   /** For one person's eyes; nothing finds or changes it later. */
-  async whisper(to: Address, user: string, body: Json): Promise<MessageRef> {
-    const { room, thread } = await this.place(to)
+  async postEphemeral(to: Address, user: string, body: Json): Promise<MessageRef> {
+    const { room, thread } = await this.targetOf(to)
     const args = { channel: room, user, ...(thread ? { thread_ts: thread } : {}), ...body }
     const answer = await this.#api.call('chat.postEphemeral', args, { tries: 2 })
-    return { channel: 'slack', room, id: textIn(answer, 'message_ts') ?? '' }
+    return { platform: 'slack', channel: room, id: textIn(answer, 'message_ts') ?? '' }
   }
 
   /** Whether the message still stands. A stream that was left open is ended first. Rejects with SlackRefused. */
-  async update(ref: MessageRef, body: Json, how: CallHow = {}): Promise<boolean> {
-    const args = { channel: ref.room, ts: ref.id, parse: 'none', ...body }
+  async update(ref: MessageRef, body: Json, how: CallOptions = {}): Promise<boolean> {
+    const args = { channel: ref.channel, ts: ref.id, parse: 'none', ...body }
     try {
       await this.#api.call('chat.update', args, how)
       return true
@@ -115,16 +119,18 @@ export class Poster {
 
   /** Ends a stream of which nothing more is known; one that has ended is fine. */
   async endStream(ref: MessageRef): Promise<void> {
-    await this.#api.call('chat.stopStream', { channel: ref.room, ts: ref.id }, { tries: 4 }).catch((error: unknown) => {
-      if (!(error instanceof SlackRefused)) throw error
-    })
+    await this.#api
+      .call('chat.stopStream', { channel: ref.channel, ts: ref.id }, { tries: 4 })
+      .catch((error: unknown) => {
+        if (!(error instanceof SlackRefusedError)) throw error
+      })
   }
 
   async remove(ref: MessageRef): Promise<void> {
     this.#noteRemoved(ref)
     const gone = ref.id.startsWith('F')
       ? this.#api.call('files.delete', { file: ref.id }, { tries: 4 })
-      : this.#api.call('chat.delete', { channel: ref.room, ts: ref.id }, { tries: 4 })
+      : this.#api.call('chat.delete', { channel: ref.channel, ts: ref.id }, { tries: 4 })
     await gone.catch((error: unknown) => {
       const code = codeOf(error)
       if (code !== 'message_not_found' && code !== 'file_not_found' && code !== 'file_deleted') throw error
@@ -133,24 +139,24 @@ export class Poster {
 
   /** Whether it was us who removed the message. */
   removedByUs(ref: MessageRef): boolean {
-    return this.#removed.has(`${ref.room}/${ref.id}`)
+    return this.#removed.has(`${ref.channel}/${ref.id}`)
   }
 
   #noteRemoved(ref: MessageRef): void {
-    this.#removed.set(`${ref.room}/${ref.id}`, this.#clock.now())
+    this.#removed.set(`${ref.channel}/${ref.id}`, this.#clock.now())
     const oldest = this.#removed.keys().next().value
     if (this.#removed.size > 1000 && oldest !== undefined) this.#removed.delete(oldest)
   }
 
   /** Our own messages of the place since `from`, oldest first, with their metadata. */
   async own(to: Address, from: number): Promise<Json[]> {
-    if (!this.botId) throw new SlackUnclear('Slack has not told us yet who we are')
-    const { room, thread } = await this.place(to)
+    if (!this.botId) throw new SlackUnclearError('Slack has not told us yet who we are')
+    const { room, thread } = await this.targetOf(to)
     const method = thread ? 'conversations.replies' : 'conversations.history'
     const base = { channel: room, oldest: tsOf(from), inclusive: true, limit: 200, include_all_metadata: true }
     const out: Json[] = []
     let cursor: string | undefined
-    for (let page = 0; page < PAGES; page++) {
+    for (let page = 0; page < MAX_PAGES; page++) {
       const args = { ...base, ...(thread ? { ts: thread } : {}), ...(cursor ? { cursor } : {}) }
       const answer = await this.#api.call(method, args, { tries: 2 })
       out.push(...listIn(answer, 'messages').filter((m) => textIn(m, 'bot_id') === this.botId))
@@ -162,8 +168,8 @@ export class Poster {
 
   /** A message that bears the post's key, or its card, or a stream that nobody owns. Rejects where it could not read. */
   async find(to: Address, post: PendingPost): Promise<MessageRef | undefined> {
-    const from = post.at - CLOCK_SLACK
-    const { room } = await this.place(to)
+    const from = post.at - CLOCK_SKEW_MS
+    const { room } = await this.targetOf(to)
     const messages = (await this.own(to, from)).filter((m) => msOf(textIn(m, 'ts') ?? '0') >= from)
     const keyed = messages.filter((m) => payloadOf(m).key === post.key)
     const ref = (m: Json | undefined): MessageRef | undefined => (m ? refOf(m, room) : undefined)
@@ -180,7 +186,7 @@ export class Poster {
 }
 
 function refOf(answer: Json, room: string): MessageRef {
-  return { channel: 'slack', room: textIn(answer, 'channel') ?? room, id: textIn(answer, 'ts') ?? '' }
+  return { platform: 'slack', channel: textIn(answer, 'channel') ?? room, id: textIn(answer, 'ts') ?? '' }
 }
 
 /** A card names its approval in its buttons, and a key names the approval of its card. */

@@ -3,13 +3,13 @@ import type { Clock } from '../../src/util/time.ts'
 import { isJson, type Json } from './json.ts'
 
 /** A connection that is not up by then is given up, ms. */
-const HELLO_WITHIN = 15_000
+const HELLO_WITHIN_MS = 15_000
 /**
  * A ping of ours so often, ms; after so many in a row without any frame the connection is dead, whatever TCP says.
  * Pings are counted, not time: after a machine's sleep or a corrected clock a healthy connection is asked first.
  */
-const PING_EVERY = 10_000
-const UNANSWERED = 3
+const PING_EVERY_MS = 10_000
+const MAX_UNANSWERED_PINGS = 3
 
 export interface SocketEvents {
   frame(frame: Json): void
@@ -58,7 +58,7 @@ export class SocketConnection {
         reject(new Error(why))
         this.#end()
       }
-      const cancel = this.#clock.after(HELLO_WITHIN, () => giveUp('Slack did not greet'))
+      const cancel = this.#clock.after(HELLO_WITHIN_MS, () => giveUp('Slack did not greet'))
       this.#onEnd = () => reject(new Error('the connection was ended'))
       ws.addEventListener('error', () => giveUp('the connection failed'))
       ws.addEventListener('close', () => giveUp('the connection was closed'))
@@ -86,9 +86,9 @@ export class SocketConnection {
   }
 
   #watch(): void {
-    this.#cancel = this.#clock.after(PING_EVERY, () => {
+    this.#cancel = this.#clock.after(PING_EVERY_MS, () => {
       if (this.#ended) return
-      if (this.#unanswered >= UNANSWERED) return this.#end()
+      if (this.#unanswered >= MAX_UNANSWERED_PINGS) return this.#end()
       this.#unanswered++
       if (this.#ws?.readyState === WebSocket.OPEN) ping(this.#ws)
       this.#watch()

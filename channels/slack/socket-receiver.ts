@@ -4,20 +4,20 @@ import type { ChannelState } from '../../src/channel/channel-adapter.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
-import { codeOf, isTokenCode, SlackRefused, SlackUnclear } from './errors.ts'
+import { codeOf, isTokenCode, SlackRefusedError, SlackUnclearError } from './errors.ts'
 import { isJson, type Json, objectIn, textIn } from './json.ts'
 import { SocketConnection } from './socket-connection.ts'
 
 /** Waits before a further attempt to connect, ms; the last one repeats. */
-const BACKOFF = [500, 1000, 2000, 5000, 10_000, 30_000]
+const BACKOFF_MS = [500, 1000, 2000, 5000, 10_000, 30_000]
 /** After a refusal that only the operator can cure, ms: Slack is asked again now and then. */
-const REFUSED_AGAIN = 300_000
+const REFUSED_AGAIN_MS = 300_000
 /** A socket that Slack replaces is kept for what it still delivers, ms. Slack closes it after about 10 s. */
-const RETIRE = 15_000
+const RETIRE_MS = 15_000
 /** Handlers still running at stop are waited for so long, ms. */
-const DRAIN = 3000
+const DRAIN_MS = 3000
 
-export interface SocketParts {
+export interface SocketDeps {
   /** apps.connections.open: the address of one connection. */
   readonly open: () => Promise<string>
   readonly clock: Clock
@@ -31,7 +31,7 @@ export interface SocketParts {
  * event is acknowledged only when its listeners are done; one that failed is not, so that Slack repeats it.
  */
 export class SocketReceiver implements Receiver {
-  readonly #parts: SocketParts
+  readonly #deps: SocketDeps
   readonly #life = new AbortController()
   readonly #sockets = new Set<SocketConnection>()
   readonly #running = new Set<Promise<void>>()
@@ -39,8 +39,8 @@ export class SocketReceiver implements Receiver {
   #connecting = false
   #state: { state: ChannelState; reason?: string } = { state: 'starting' }
 
-  constructor(parts: SocketParts) {
-    this.#parts = parts
+  constructor(deps: SocketDeps) {
+    this.#deps = deps
   }
 
   init(app: App): void {
@@ -62,7 +62,7 @@ export class SocketReceiver implements Receiver {
     this.#life.abort(new Error('stopped'))
     unsubscribe('undici:websocket:ping', this.#onFrame)
     unsubscribe('undici:websocket:pong', this.#onFrame)
-    const waited = new Promise<void>((done) => void this.#parts.clock.after(DRAIN, done))
+    const waited = new Promise<void>((done) => void this.#deps.clock.after(DRAIN_MS, done))
     await Promise.race([Promise.allSettled(this.#running), waited])
     for (const socket of this.#sockets) socket.destroy()
     this.#sockets.clear()
@@ -86,7 +86,7 @@ export class SocketReceiver implements Receiver {
         const wait = await this.#attempt(tries)
         first()
         if (wait === undefined) return
-        await sleep(this.#parts.clock, wait, this.#life.signal)
+        await sleep(this.#deps.clock, wait, this.#life.signal)
       }
     } catch {
       // stopped
@@ -98,44 +98,44 @@ export class SocketReceiver implements Receiver {
 
   /** Undefined where a connection is up, else how long to wait. */
   async #attempt(tries: number): Promise<number | undefined> {
-    const { clock, log } = this.#parts
+    const { clock, log } = this.#deps
     const socket = new SocketConnection(clock, {
       frame: (frame) => this.#frame(socket, frame),
       closed: () => this.#closed(socket),
     })
     try {
-      const url = await this.#parts.open()
+      const url = await this.#deps.open()
       const before = this.#isUp()
       this.#sockets.add(socket)
       await socket.connect(url)
       this.#state = { state: 'degraded', reason: 'no connection to Slack' }
       log.info('connected to Slack')
-      if (!before) this.#parts.onUp()
+      if (!before) this.#deps.onUp()
       return undefined
     } catch (error) {
       this.#sockets.delete(socket)
       socket.destroy()
       const code = codeOf(error)
-      if (error instanceof SlackRefused || isTokenCode(code)) {
+      if (error instanceof SlackRefusedError || isTokenCode(code)) {
         this.#fail(`Slack refused the app token (${code ?? messageOf(error)})`)
-        return REFUSED_AGAIN
+        return REFUSED_AGAIN_MS
       }
       if (this.#state.state !== 'failed') this.#state = { state: 'degraded', reason: 'no connection to Slack' }
       log.warn({ reason: messageOf(error) }, 'no connection to Slack yet')
-      const asked = error instanceof SlackUnclear ? error.retryAfterMs : undefined
-      return asked ?? BACKOFF[Math.min(tries, BACKOFF.length - 1)] ?? 30_000
+      const asked = error instanceof SlackUnclearError ? error.retryAfterMs : undefined
+      return asked ?? BACKOFF_MS[Math.min(tries, BACKOFF_MS.length - 1)] ?? 30_000
     }
   }
 
   #fail(reason: string): void {
-    if (this.#state.reason !== reason) this.#parts.log.error({ reason }, 'Slack cannot be reached until this is cured')
+    if (this.#state.reason !== reason) this.#deps.log.error({ reason }, 'Slack cannot be reached until this is cured')
     this.#state = { state: 'failed', reason }
   }
 
   #closed(socket: SocketConnection): void {
     this.#sockets.delete(socket)
     if (this.#life.signal.aborted || this.#isUp() || this.#state.state === 'failed') return
-    this.#parts.log.warn('the connection to Slack ended')
+    this.#deps.log.warn('the connection to Slack ended')
     void this.#connect()
   }
 
@@ -152,13 +152,13 @@ export class SocketReceiver implements Receiver {
   }
 
   #disconnect(socket: SocketConnection, reason: string): void {
-    const { clock, log } = this.#parts
+    const { clock, log } = this.#deps
     log.info({ reason }, 'Slack ends a connection')
     if (reason === 'link_disabled') {
       this.#fail('Socket Mode is switched off for this app')
       for (const one of this.#sockets) one.destroy()
       this.#sockets.clear()
-      clock.after(REFUSED_AGAIN, () => void this.#connect())
+      clock.after(REFUSED_AGAIN_MS, () => void this.#connect())
       return
     }
     if (reason === 'too_many_websockets') {
@@ -168,12 +168,12 @@ export class SocketReceiver implements Receiver {
       clock.after(30_000, () => void this.#connect())
       return
     }
-    clock.after(RETIRE, () => socket.destroy())
+    clock.after(RETIRE_MS, () => socket.destroy())
     void this.#connect()
   }
 
   async #envelope(socket: SocketConnection, envelope: string, frame: Json): Promise<void> {
-    const { log } = this.#parts
+    const { log } = this.#deps
     const app = this.#app
     const body = objectIn(frame, 'payload')
     let acked = false

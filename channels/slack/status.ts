@@ -3,7 +3,7 @@ import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import type { Clock } from '../../src/util/time.ts'
-import { placeOf } from './address.ts'
+import { postTargetOf } from './address.ts'
 import type { SlackApi } from './api.ts'
 import { codeOf } from './errors.ts'
 import { LIMITS } from './limits.ts'
@@ -19,7 +19,7 @@ export function isMissing(error: unknown): boolean {
   return MISSING.has(codeOf(error) ?? '')
 }
 
-export interface StatusParts {
+export interface StatusDeps {
   readonly api: SlackApi
   readonly clock: Clock
   readonly log: Log
@@ -29,7 +29,7 @@ export interface StatusParts {
 
 /** The line "… is thinking" under a thread. A sign only: failures are logged, nothing waits for it. */
 export class StatusLine {
-  readonly #p: StatusParts
+  readonly #deps: StatusDeps
   readonly #place: { room: string; thread?: string }
   #shown = ''
   #taken = false
@@ -37,9 +37,9 @@ export class StatusLine {
   #cancel: () => void = () => {}
   #last: Promise<void> = Promise.resolve()
 
-  constructor(parts: StatusParts, to: Address) {
-    this.#p = parts
-    this.#place = placeOf(to)
+  constructor(deps: StatusDeps, to: Address) {
+    this.#deps = deps
+    this.#place = postTargetOf(to)
   }
 
   show({ phase, sections }: TurnView): void {
@@ -70,7 +70,7 @@ export class StatusLine {
   }
 
   #set(status: string): void {
-    const { api, clock, log, feature, life } = this.#p
+    const { api, clock, log, feature, life } = this.#deps
     const { room, thread } = this.#place
     this.#shown = status
     this.#taken = false
@@ -81,7 +81,7 @@ export class StatusLine {
     this.#last = this.#last.then(async () => {
       if (this.#shown !== status) return
       try {
-        await api.call('assistant.threads.setStatus', args, { urgency: 'sign' })
+        await api.call('assistant.threads.setStatus', args, { priority: 'sign' })
       } catch (error) {
         if (isMissing(error)) feature.on = false
         log.debug({ reason: messageOf(error) }, 'the status line could not be set')

@@ -5,10 +5,10 @@ import { imageMime } from '../util/image-mime.ts'
 import type { Redactor } from '../util/redact.ts'
 import { oneLine } from '../util/visible.ts'
 
-const MOST = 10
+const MAX_FILES = 10
 const MAX_BYTES = 20 * 1024 * 1024
-const MAX_TEXT = 256 * 1024
-const MAX_IMAGE = 4 * 1024 * 1024
+const MAX_TEXT_BYTES = 256 * 1024
+const MAX_IMAGE_BYTES = 4 * 1024 * 1024
 
 export interface Received {
   readonly parts: readonly ContentPart[]
@@ -29,11 +29,11 @@ export async function receiveAttachments(
   const parts: ContentPart[] = []
   const refused: string[] = []
   for (const [index, file] of files.entries()) {
-    const given = tools.redactor.text(file.name).replaceAll('\\', '/').split('/').at(-1) ?? ''
+    const given = tools.redactor.redact(file.name).replaceAll('\\', '/').split('/').at(-1) ?? ''
     const name = oneLine(given, 100) || 'file'
     const outcome = await receive(file, index, tools).catch((error: unknown): Outcome => {
       signal.throwIfAborted()
-      return { kind: 'refused', why: `could not be read: ${tools.redactor.text(messageOf(error))}` }
+      return { kind: 'refused', why: `could not be read: ${tools.redactor.redact(messageOf(error))}` }
     })
     if (outcome.kind === 'refused') refused.push(`${name}: ${outcome.why}`)
     else if (outcome.kind === 'text') parts.push({ type: 'text', text: inlined(name, outcome.text) })
@@ -54,20 +54,20 @@ async function receive(
   tools: Parameters<typeof receiveAttachments>[1],
 ): Promise<Outcome> {
   const no = (why: string): Outcome => ({ kind: 'refused', why })
-  if (index >= MOST) return no(`not read: more than ${MOST} files in one message`)
+  if (index >= MAX_FILES) return no(`not read: more than ${MAX_FILES} files in one message`)
   if (file.size > MAX_BYTES) return no('not read: larger than 20 MB')
   const bytes = await tools.download(file, MAX_BYTES)
   if (bytes.length === 0) return no('is empty')
   const mime = imageMime(bytes)
   if (mime) {
     if (!tools.vision) return no('is an image, and this model cannot see images')
-    if (bytes.length > MAX_IMAGE) return no('is an image larger than 4 MB')
+    if (bytes.length > MAX_IMAGE_BYTES) return no('is an image larger than 4 MB')
     return { kind: 'image', image: { type: 'image', mime, base64: Buffer.from(bytes).toString('base64') } }
   }
   const text = utf8(bytes)
   if (text === undefined) return no('is neither text nor an image of a kind that can be read (PNG, JPEG, GIF, WebP)')
-  if (bytes.length > MAX_TEXT) return no('is text larger than 256 KB')
-  return { kind: 'text', text: tools.redactor.text(text) }
+  if (bytes.length > MAX_TEXT_BYTES) return no('is text larger than 256 KB')
+  return { kind: 'text', text: tools.redactor.redact(text) }
 }
 
 function inlined(name: string, text: string): string {

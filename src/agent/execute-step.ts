@@ -1,8 +1,8 @@
 import type { ContentPart, ToolCall } from '../model/message.ts'
 import { cleanText } from '../store/text.ts'
 import type { ReadyPlan } from '../tool/catalog-tool.ts'
-import { eachAtMost4, runPlan } from '../tool/execute-calls.ts'
 import { limitedContent, resultLimit } from '../tool/limit-result.ts'
+import { forEachLimit, runPlan } from '../tool/run-plan.ts'
 import { oneLine, plainTerminal } from '../util/visible.ts'
 import type { JournalEntry } from '../workstream/journal.ts'
 import { estimateTokens } from './history.ts'
@@ -17,9 +17,9 @@ export interface SettledCall {
 }
 
 /** Longest header on a tool's line, characters. */
-const HEADER_MAX = 200
+const MAX_HEADER_CHARS = 200
 /** Longest name on it. */
-const NAME_MAX = 64
+const MAX_NAME_CHARS = 64
 /** What is shown of a running tool's output: its last lines. */
 const TAIL_LINES = 3
 const TAIL_CHARS = 300
@@ -40,7 +40,7 @@ export async function recordResults(
       tool: shownName(context, call),
       header: shownHeader(context, header),
       state,
-      content: [{ type: 'text', text: context.tools.redactor.text(text) }],
+      content: [{ type: 'text', text: context.deps.redactor.redact(text) }],
       isError: true,
     }),
   )
@@ -61,12 +61,12 @@ export async function executeCalls(
 ): Promise<void> {
   let used = usedTokens
   const limitNow = (): number => resultLimit(context.provider.contextWindow, used)
-  await eachAtMost4(running, async ({ call, plan }) => {
+  await forEachLimit(running, async ({ call, plan }) => {
     const header = shownHeader(context, plan.header)
     const tool = shownName(context, call)
     await record(context, [{ kind: 'started', callId: call.id, tool, header }], (tx) => context.files.flush(tx))
     context.presenter.show({ type: 'tool', callId: call.id, tool, header, state: 'running' })
-    context.tools.count('tool_calls')
+    context.deps.count('tool_calls')
     const onOutput = tailOf(context, call.id)
     const result = await runPlan(plan, { signal: context.signal, onOutput, resultLimit: limitNow() })
     const content = fitForModel(context, limitedContent(result, limitNow()))
@@ -87,25 +87,25 @@ export async function executeCalls(
 }
 
 /** A model may write anything as a name. */
-function shownName({ tools }: TurnContext, call: ToolCall): string {
-  return oneLine(tools.redactor.text(call.name), NAME_MAX) || 'unnamed'
+function shownName({ deps }: TurnContext, call: ToolCall): string {
+  return oneLine(deps.redactor.redact(call.name), MAX_NAME_CHARS) || 'unnamed'
 }
 
-function shownHeader({ tools }: TurnContext, header: string): string {
-  return oneLine(tools.redactor.text(header), HEADER_MAX)
+function shownHeader({ deps }: TurnContext, header: string): string {
+  return oneLine(deps.redactor.redact(header), MAX_HEADER_CHARS)
 }
 
 function showResult({ presenter }: TurnContext, { callId, tool, header, state }: ResultEntry): void {
   presenter.show({ type: 'tool', callId, tool, header, state })
 }
 
-function fitForModel({ tools }: TurnContext, content: readonly ContentPart[]): readonly ContentPart[] {
-  return content.map((p) => (p.type === 'text' ? { ...p, text: cleanText(tools.redactor.text(p.text)) } : p))
+function fitForModel({ deps }: TurnContext, content: readonly ContentPart[]): readonly ContentPart[] {
+  return content.map((p) => (p.type === 'text' ? { ...p, text: cleanText(deps.redactor.redact(p.text)) } : p))
 }
 
-function tailOf({ presenter, tools }: TurnContext, callId: string): (text: string) => void {
+function tailOf({ presenter, deps }: TurnContext, callId: string): (text: string) => void {
   // A secret may come in pieces: what could still become one is not shown yet.
-  const stream = tools.redactor.stream()
+  const stream = deps.redactor.stream()
   let seen = ''
   return (text) => {
     seen = (seen + stream.push(text)).slice(-8 * TAIL_CHARS)

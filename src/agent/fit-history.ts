@@ -5,9 +5,9 @@ const LEFT_OUT: ContentPart = {
   text: '[this result was left out, it no longer fits; the call did run, do not repeat it only to see it]',
 }
 /** Shorter than this is not worth leaving out, characters. */
-const SHORT = 500
+const SHORT_CHARS = 500
 /** What stays at least of the texts that matter most, characters. */
-const KEPT = 1024
+const MIN_KEPT_CHARS = 1024
 
 /**
  * One turn's messages within `room`. First the results of its earlier steps go, then the arguments of those calls, oldest
@@ -27,7 +27,7 @@ export function fitTurn(
   const lastStep = out.findLastIndex((m) => m.role === 'assistant' && m.calls.length > 0)
   for (const [i, m] of out.entries()) {
     if (over <= 0) return out
-    if (i < lastStep && m.role === 'tool' && lengthOf(m) > SHORT) replace(i, { ...m, content: [LEFT_OUT] })
+    if (i < lastStep && m.role === 'tool' && lengthOf(m) > SHORT_CHARS) replace(i, { ...m, content: [LEFT_OUT] })
   }
   for (const [i, m] of out.entries()) {
     if (over <= 0) return out
@@ -37,14 +37,14 @@ export function fitTurn(
     const i = longest(out)
     const m = out[i]
     if (!m) return out
-    replace(i, cut(m, Math.max(KEPT, Math.floor(lengthOf(m) / 2))))
+    replace(i, cut(m, Math.max(MIN_KEPT_CHARS, Math.floor(lengthOf(m) / 2))))
   }
   return out
 }
 
 function withoutArguments(m: Extract<Message, { role: 'assistant' }>): Message {
   const calls = m.calls.map((call) =>
-    call.arguments.length <= SHORT
+    call.arguments.length <= SHORT_CHARS
       ? call
       : { ...call, arguments: JSON.stringify({ left_out: `${call.arguments.length} characters, to save room` }) },
   )
@@ -55,7 +55,7 @@ function withoutArguments(m: Extract<Message, { role: 'assistant' }>): Message {
 function longest(messages: readonly Message[]): number {
   const lengths = messages.map(lengthOf)
   const most = Math.max(0, ...lengths)
-  return most > KEPT ? lengths.indexOf(most) : -1
+  return most > MIN_KEPT_CHARS ? lengths.indexOf(most) : -1
 }
 
 /** Of what may be cut; an image counts as more than any text. */

@@ -11,7 +11,7 @@ import { executeCalls, recordResults, type SettledCall } from './execute-step.ts
 import { record, type TurnContext, turnRows } from './turn-context.ts'
 
 /** Longest header on a card, characters: it holds a path of up to 500 whole. */
-const HEADER_MAX = 700
+const MAX_HEADER_CHARS = 700
 
 interface JudgedCall {
   readonly call: ToolCall
@@ -31,16 +31,16 @@ export async function runToolCalls(
   context: TurnContext,
   step: { readonly open: readonly ToolCall[]; readonly whole: boolean; readonly usedTokens: number },
 ): Promise<StepOutcome> {
-  const prepared = await prepare(context, step)
+  const prepared = await prepareStep(context, step)
   const refused: SettledCall[] = prepared.flatMap(({ call, plan }) =>
     plan.kind === 'invalid' ? [{ call, header: plan.header, state: 'failed' as const, text: plan.error }] : [],
   )
-  const judged = await judge(context, prepared)
+  const judged = await judgeCalls(context, prepared)
   const denied = judged.filter((j) => j.verdict.effect === 'deny')
   const asking = judged.filter((j) => j.verdict.effect === 'ask')
   const approval = asking.length > 0 ? await decisionFor(context, asking) : undefined
   if (asking.length > 0 && (!approval || approval.state === 'superseded')) {
-    await ask(context, asking, approval)
+    await askForApproval(context, asking, approval)
     return 'parked'
   }
   if (approval?.state === 'open') return 'parked'
@@ -58,26 +58,26 @@ export async function runToolCalls(
   return 'done'
 }
 
-function prepare(
+function prepareStep(
   context: TurnContext,
   step: { open: readonly ToolCall[]; whole: boolean },
 ): Promise<readonly PreparedCall[]> {
-  const { tools, workstream, root, files, provider } = context
+  const { deps, workstream, root, files, provider } = context
   const mayRead = (path: string): boolean => {
     const act = { act: 'read', path, zone: 'workspace' } as const
     return decide({ acts: [act], needsApproval: false }, layersWithout(context)).effect === 'allow'
   }
   return prepareCalls(step.open, {
-    catalog: tools.catalog,
-    checker: tools.checker,
-    redactor: tools.redactor,
+    catalog: deps.catalog,
+    checker: deps.checker,
+    redactor: deps.redactor,
     scope: { workstream: workstream.id, root, files, vision: provider.capabilities.vision, mayRead },
     whole: step.whole,
   })
 }
 
-function layersWithout({ tools }: TurnContext): Layers {
-  const { approvals, policy } = tools.config
+function layersWithout({ deps }: TurnContext): Layers {
+  const { approvals, policy } = deps.config
   return {
     rules: policy,
     skipPermissions: approvals.skip_permissions,
@@ -86,8 +86,8 @@ function layersWithout({ tools }: TurnContext): Layers {
   }
 }
 
-async function judge(context: TurnContext, prepared: readonly PreparedCall[]): Promise<readonly JudgedCall[]> {
-  const layers = { ...layersWithout(context), grants: await grantsOf(context.tools.store.db, context.workstream.id) }
+async function judgeCalls(context: TurnContext, prepared: readonly PreparedCall[]): Promise<readonly JudgedCall[]> {
+  const layers = { ...layersWithout(context), grants: await grantsOf(context.deps.store.db, context.workstream.id) }
   return prepared.flatMap(({ call, plan }) =>
     plan.kind === 'ready' ? [{ call, plan, verdict: decide(plan, layers) }] : [],
   )
@@ -95,7 +95,7 @@ async function judge(context: TurnContext, prepared: readonly PreparedCall[]): P
 
 /** The step's approval; 'superseded' where what would run now is not what it showed. */
 async function decisionFor(context: TurnContext, asking: readonly JudgedCall[]): Promise<Approval | undefined> {
-  const all = await approvalsOfTurn(context.tools.store.db, context.turn)
+  const all = await approvalsOfTurn(context.deps.store.db, context.turn)
   const ids = new Set(asking.map((j) => j.call.id))
   const latest = all.findLast((a) => a.calls.some((c) => ids.has(c.callId)))
   if (!latest || !allowed(latest.state)) return latest
@@ -108,7 +108,7 @@ function differences(context: TurnContext, asking: readonly JudgedCall[], approv
     if (!shown) return [`${call.name}: was not asked for before`]
     if (shown.fingerprint === fingerprintOf(plan)) return []
     const what =
-      shown.payload.text === context.tools.redactor.text(plan.payload.text)
+      shown.payload.text === context.deps.redactor.redact(plan.payload.text)
         ? 'what it would act on'
         : 'what it would do'
     return [`${call.name}: ${what} has changed since it was approved`]
@@ -119,8 +119,12 @@ function fingerprintOf(plan: ReadyPlan): string {
   return sha256(JSON.stringify([plan.fingerprint, plan.header, plan.payload.text, plan.label, plan.acts]))
 }
 
-async function ask(context: TurnContext, asking: readonly JudgedCall[], before: Approval | undefined): Promise<void> {
-  const { clock, config, queue, count } = context.tools
+async function askForApproval(
+  context: TurnContext,
+  asking: readonly JudgedCall[],
+  before: Approval | undefined,
+): Promise<void> {
+  const { clock, config, queue, count } = context.deps
   const now = clock.now()
   const { timeout } = config.approvals
   const expiresAt = timeout > 0 ? now + timeout : undefined
@@ -148,17 +152,17 @@ async function ask(context: TurnContext, asking: readonly JudgedCall[], before: 
 }
 
 /** A call's own arguments hold no secret; what a plan shows of files and paths beside them may. */
-function cardCall({ call, plan, verdict }: JudgedCall, { tools: { redactor } }: TurnContext): ApprovalCall {
+function cardCall({ call, plan, verdict }: JudgedCall, { deps: { redactor } }: TurnContext): ApprovalCall {
   const { filename } = plan.payload
-  const text = redactor.text(plan.payload.text)
+  const text = redactor.redact(plan.payload.text)
   return {
     callId: call.id,
     tool: call.name.trim(),
-    header: oneLine(redactor.text(plan.header), HEADER_MAX),
+    header: oneLine(redactor.redact(plan.header), MAX_HEADER_CHARS),
     payload: { filename, text, sha256: sha256(text), bytes: Buffer.byteLength(text) },
     fingerprint: fingerprintOf(plan),
     ...(verdict.grantable ? { label: plan.label } : { because: verdict.because }),
-    ...(plan.warning === undefined ? {} : { warning: redactor.text(plan.warning) }),
+    ...(plan.warning === undefined ? {} : { warning: redactor.redact(plan.warning) }),
   }
 }
 
@@ -168,7 +172,7 @@ function cardCall({ call, plan, verdict }: JudgedCall, { tools: { redactor } }: 
  */
 async function recordNotes(context: TurnContext, judged: readonly JudgedCall[]): Promise<void> {
   const ids = new Set(judged.map((j) => j.call.id))
-  const all = await approvalsOfTurn(context.tools.store.db, context.turn)
+  const all = await approvalsOfTurn(context.deps.store.db, context.turn)
   for (const { id, note, state, calls } of all) {
     if (note === undefined || !allowed(state) || !calls.some((c) => ids.has(c.callId))) continue
     const known = (await turnRows(context)).some((r) => r.kind === 'note' && r.approval === id)
@@ -183,7 +187,7 @@ function deniedByPolicy(call: ToolCall, plan: ReadyPlan, verdict: Verdict): Sett
 
 async function auditDenied(context: TurnContext, denied: readonly JudgedCall[]): Promise<void> {
   if (denied.length === 0) return
-  const { store, clock } = context.tools
+  const { store, clock } = context.deps
   const { id, owner } = context.workstream
   await store.transaction(async (tx) => {
     for (const { call, verdict } of denied) {

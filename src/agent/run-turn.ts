@@ -1,26 +1,26 @@
 import { openApprovals, settleApproval } from '../approval/approvals.ts'
 import type { Address } from '../channel/channel-adapter.ts'
-import { PostRefused } from '../channel/post-once.ts'
+import { PostRefusedError } from '../channel/post-once.ts'
 import type { Job } from '../jobs/job-queue.ts'
 import type { Tx } from '../store/store.ts'
-import { finish, queued, stopQueued } from '../turn/inbox-store.ts'
+import { finishMessages, queuedMessages, stopQueued } from '../turn/inbox-messages.ts'
+import { eventsOf } from '../turn/view-events.ts'
 import { newId, shortId } from '../util/ids.ts'
 import type { Redactor } from '../util/redact.ts'
-import { assertHeld, type Claim, ClaimLost, takeClaim } from '../workstream/claim.ts'
+import { loadFileLedger } from '../workspace/file-ledger.ts'
+import { acquireClaim, assertClaim, type Claim, ClaimLostError } from '../workstream/claim.ts'
 import { type JournalEntry, resumePoint, startedHeader } from '../workstream/journal.ts'
 import { findWorkstream, markClosed, markOpened, type Workstream } from '../workstream/workstreams.ts'
-import { agentLoop, type LoopEnd, takeUnread } from './agent-loop.ts'
+import { agentLoop, type LoopEnd, readInboxWithoutFiles } from './agent-loop.ts'
 import { recordResults } from './execute-step.ts'
-import { loadFileLedger } from './file-ledger.ts'
-import { type AgentTools, record, type TurnContext, TurnStopped, turnRows } from './turn-context.ts'
-import { eventsOf } from './view-events.ts'
+import { type AgentDeps, record, type TurnContext, TurnStoppedError, turnRows } from './turn-context.ts'
 
 /** A message that ended this many starts without progress is answered as failed. */
 const MAX_STARTS = 3
 
 import { stopSignal } from '../turn/turn.ts'
 
-interface Taken {
+interface ClaimedTurn {
   readonly claim: Claim
   readonly turn: string
   readonly alias: string
@@ -33,20 +33,20 @@ interface Taken {
  * Takes a workstream as far as it goes: to the end of its turn, or to an open card, where the job ends too. Nothing to
  * do is a normal case. Ends silently where another job has taken the workstream over.
  */
-export async function runTurn(tools: AgentTools, job: Job): Promise<void> {
-  const workstream = await findWorkstream(tools.store.db, job.key)
-  if (!workstream || !tools.outlet.serves(workstream.channel)) return
-  const taken = await tools.store.transaction((tx) => takeTurn(tx, tools, workstream))
+export async function runTurn(deps: AgentDeps, job: Job): Promise<void> {
+  const workstream = await findWorkstream(deps.store.db, job.key)
+  if (!workstream || !deps.outlet.serves(workstream.platform)) return
+  const taken = await deps.store.transaction((tx) => claimTurn(tx, deps, workstream))
   if (!taken) return
   const stopping = new AbortController()
   const over = new AbortController()
   const signal = AbortSignal.any([job.signal, stopping.signal])
-  const watch = watchForStop(tools, taken.turn, stopping, over.signal)
+  const watch = watchForStop(deps, taken.turn, stopping, over.signal)
   try {
-    await runTaken(tools, workstream, taken, signal, job.signal)
+    await runClaimedTurn(deps, workstream, taken, signal, job.signal)
   } catch (error) {
-    if (error instanceof ClaimLost) return
-    if (job.signal.aborted) await forgiveStart(tools, taken)
+    if (error instanceof ClaimLostError) return
+    if (job.signal.aborted) await forgiveStart(deps, taken)
     throw error
   } finally {
     over.abort()
@@ -54,8 +54,8 @@ export async function runTurn(tools: AgentTools, job: Job): Promise<void> {
   }
 }
 
-async function takeTurn(tx: Tx, tools: AgentTools, workstream: Workstream): Promise<Taken | undefined> {
-  const claim = await takeClaim(tx, workstream.id)
+async function claimTurn(tx: Tx, deps: AgentDeps, workstream: Workstream): Promise<ClaimedTurn | undefined> {
+  const claim = await acquireClaim(tx, workstream.id)
   if (!claim) return undefined
   const active = await tx.db
     .selectFrom('turns')
@@ -66,7 +66,7 @@ async function takeTurn(tx: Tx, tools: AgentTools, workstream: Workstream): Prom
   if (active) {
     // A card is open: what was shown stays as it is, unless its posting was cut short.
     const open = active.state === 'parked' && active.stop === 0 ? await openApprovals(tx.db, workstream.id) : []
-    if (open.length > 0 && open.every((a) => a.painted)) return undefined
+    if (open.length > 0 && open.every((a) => a.cardUpToDate)) return undefined
     await tx.db
       .updateTable('turns')
       .set((e) => ({ tries: e('tries', '+', 1), state: open.length > 0 ? 'parked' : 'running' }))
@@ -81,18 +81,23 @@ async function takeTurn(tx: Tx, tools: AgentTools, workstream: Workstream): Prom
       stopped: active.stop === 1,
     }
   }
-  return beginTurn(tx, tools, workstream, claim)
+  return beginTurn(tx, deps, workstream, claim)
 }
 
-async function beginTurn(tx: Tx, tools: AgentTools, workstream: Workstream, claim: Claim): Promise<Taken | undefined> {
-  const [first] = await queued(tx.db, workstream.id)
+async function beginTurn(
+  tx: Tx,
+  deps: AgentDeps,
+  workstream: Workstream,
+  claim: Claim,
+): Promise<ClaimedTurn | undefined> {
+  const [first] = await queuedMessages(tx.db, workstream.id)
   if (!first) return undefined
   if (workstream.state === 'closed') {
     await stopQueued(tx, workstream.id)
     return undefined
   }
-  const wished = workstream.model ?? tools.models.defaultAlias
-  const alias = tools.models.aliases.includes(wished) ? wished : tools.models.defaultAlias
+  const wished = workstream.model ?? deps.models.defaultAlias
+  const alias = deps.models.aliases.includes(wished) ? wished : deps.models.defaultAlias
   const postTo = workstream.postTo && first.replyTo.thread === undefined ? workstream.postTo : first.replyTo
   const turn = newId()
   await tx.db
@@ -105,7 +110,7 @@ async function beginTurn(tx: Tx, tools: AgentTools, workstream: Workstream, clai
       stop: 0,
       model: alias,
       post_to: JSON.stringify(postTo),
-      created_at: tools.clock.now(),
+      created_at: deps.clock.now(),
       ended_at: null,
     })
     .execute()
@@ -113,61 +118,61 @@ async function beginTurn(tx: Tx, tools: AgentTools, workstream: Workstream, clai
 }
 
 async function watchForStop(
-  tools: AgentTools,
+  deps: AgentDeps,
   turn: string,
   stopping: AbortController,
   over: AbortSignal,
 ): Promise<void> {
   const asked = async (): Promise<boolean> => {
-    const row = await tools.store.db.selectFrom('turns').select('stop').where('id', '=', turn).executeTakeFirst()
+    const row = await deps.store.db.selectFrom('turns').select('stop').where('id', '=', turn).executeTakeFirst()
     return row?.stop === 1
   }
   try {
-    await tools.signals.until(stopSignal(turn), asked, over)
-    stopping.abort(new TurnStopped())
+    await deps.signals.until(stopSignal(turn), asked, over)
+    stopping.abort(new TurnStoppedError())
   } catch (error) {
-    if (!over.aborted) tools.log.error({ err: error, turn: shortId(turn) }, 'the watch for /stop has failed')
+    if (!over.aborted) deps.log.error({ err: error, turn: shortId(turn) }, 'the watch for /stop has failed')
   }
 }
 
-async function runTaken(
-  tools: AgentTools,
+async function runClaimedTurn(
+  deps: AgentDeps,
   workstream: Workstream,
-  taken: Taken,
+  taken: ClaimedTurn,
   signal: AbortSignal,
   shutdown: AbortSignal,
 ): Promise<void> {
-  const postTo = workstream.opening ? await openPlace(tools, workstream, taken, shutdown) : taken.postTo
+  const postTo = workstream.opening ? await openThread(deps, workstream, taken, shutdown) : taken.postTo
   if (!postTo) return
-  const context = await contextOf(tools, workstream, { ...taken, postTo }, signal)
+  const context = await contextOf(deps, workstream, { ...taken, postTo }, signal)
   for (const event of eventsOf(await turnRows(context))) context.presenter.show(event)
-  const end = await workOn(context, taken).catch(async (error: unknown): Promise<LoopEnd> => {
-    if (error instanceof ClaimLost || shutdown.aborted) throw error
+  const end = await continueTurn(context, taken).catch(async (error: unknown): Promise<LoopEnd> => {
+    if (error instanceof ClaimLostError || shutdown.aborted) throw error
     if (signal.aborted) return { end: 'stopped', shown: '' }
-    tools.log.error({ err: error, turn: shortId(taken.turn), workstream: workstream.id }, 'a turn failed')
+    deps.log.error({ err: error, turn: shortId(taken.turn), workstream: workstream.id }, 'a turn failed')
     return { end: 'failed', why: 'Something went wrong inside the gateway.', shown: '' }
   })
   const facts = { turn: shortId(taken.turn), workstream: workstream.id }
-  if (end.end === 'failed') tools.log.warn({ ...facts, reason: end.why }, 'a turn has failed')
-  else tools.log.info({ ...facts, end: end.end }, 'a turn has come to its end or to a card')
+  if (end.end === 'failed') deps.log.warn({ ...facts, reason: end.why }, 'a turn has failed')
+  else deps.log.info({ ...facts, end: end.end }, 'a turn has come to its end or to a card')
   if (end.end === 'parked') return park(context, shutdown)
   await endTurn(context, end, shutdown)
 }
 
 /** Undefined where the platform will never give a place to answer in: the turn is over then. */
-async function openPlace(
-  tools: AgentTools,
+async function openThread(
+  deps: AgentDeps,
   workstream: Workstream,
-  taken: Taken,
+  taken: ClaimedTurn,
   signal: AbortSignal,
 ): Promise<Address | undefined> {
-  const opened = await tools.outlet.open(workstream, taken.claim, signal).catch((error: unknown) => {
-    if (error instanceof PostRefused) return abandon(tools, workstream, taken, error.reason)
+  const opened = await deps.outlet.open(workstream, taken.claim, signal).catch((error: unknown) => {
+    if (error instanceof PostRefusedError) return abandon(deps, workstream, taken, error.reason)
     throw error
   })
   if (!opened) return undefined
   const { to, notice } = opened
-  await tools.store.transaction(async (tx) => {
+  await deps.store.transaction(async (tx) => {
     await markOpened(tx, workstream.id, to.id, to)
     await tx.db
       .updateTable('turns')
@@ -176,52 +181,57 @@ async function openPlace(
       .execute()
     if (!notice) return
     const data = JSON.stringify({ text: notice, tone: 'info' })
-    const row = { ws_id: workstream.id, turn_id: taken.turn, kind: 'notice', data, created_at: tools.clock.now() }
+    const row = { ws_id: workstream.id, turn_id: taken.turn, kind: 'notice', data, created_at: deps.clock.now() }
     await tx.db.insertInto('journal').values(row).execute()
   })
   return to
 }
 
 /** Nobody can be told in chat: the log says it, and what waits here is not kept waiting. */
-async function abandon(tools: AgentTools, workstream: Workstream, taken: Taken, reason: string): Promise<undefined> {
-  tools.log.warn({ turn: shortId(taken.turn), workstream: workstream.id, reason }, 'there is no place to answer in')
-  await tools.store.transaction(async (tx) => {
-    await assertHeld(tx, taken.claim)
+async function abandon(
+  deps: AgentDeps,
+  workstream: Workstream,
+  taken: ClaimedTurn,
+  reason: string,
+): Promise<undefined> {
+  deps.log.warn({ turn: shortId(taken.turn), workstream: workstream.id, reason }, 'there is no place to answer in')
+  await deps.store.transaction(async (tx) => {
+    await assertClaim(tx, taken.claim)
     await stopQueued(tx, workstream.id)
     await markClosed(tx, workstream.id)
-    const end = { state: 'failed' as const, ended_at: tools.clock.now() }
+    const end = { state: 'failed' as const, ended_at: deps.clock.now() }
     await tx.db.updateTable('turns').set(end).where('id', '=', taken.turn).execute()
-    await finish(tx, taken.turn, 'failed')
+    await finishMessages(tx, taken.turn, 'failed')
   })
 }
 
 async function contextOf(
-  tools: AgentTools,
+  deps: AgentDeps,
   workstream: Workstream,
-  taken: Taken,
+  taken: ClaimedTurn,
   signal: AbortSignal,
 ): Promise<TurnContext> {
   const { turn, claim, alias, postTo } = taken
   return {
-    tools,
+    deps,
     workstream,
     turn,
     claim,
     alias,
-    provider: await tools.models.get(alias),
-    root: await tools.workspaceOf(workstream.id),
-    files: await loadFileLedger(tools.store.db, workstream.id),
-    presenter: tools.outlet.presenter({ workstream: workstream.id, turn, to: postTo, claim }),
+    provider: await deps.models.get(alias),
+    root: await deps.workspaceOf(workstream.id),
+    files: await loadFileLedger(deps.store.db, workstream.id),
+    presenter: deps.outlet.presenter({ workstream: workstream.id, turn, to: postTo, claim }),
     thread: postTo.thread,
     signal,
   }
 }
 
-async function workOn(context: TurnContext, taken: Taken): Promise<LoopEnd> {
+async function continueTurn(context: TurnContext, taken: ClaimedTurn): Promise<LoopEnd> {
   if (taken.stopped) return { end: 'stopped', shown: '' }
   if (taken.starts > MAX_STARTS) {
     const rows = await turnRows(context)
-    if (!rows.some((r) => r.kind === 'user')) await takeUnread(context)
+    if (!rows.some((r) => r.kind === 'user')) await readInboxWithoutFiles(context)
     if (resumePoint(rows).kind !== 'ended')
       return { end: 'failed', why: 'This was begun three times and the gateway went down each time.', shown: '' }
   }
@@ -230,24 +240,24 @@ async function workOn(context: TurnContext, taken: Taken): Promise<LoopEnd> {
 
 /** The open card is posted, the rest stands settled above it; then the job ends. */
 async function park(context: TurnContext, shutdown: AbortSignal): Promise<void> {
-  const { tools, presenter, workstream } = context
+  const { deps, presenter, workstream } = context
   presenter.show({ type: 'waiting' })
   await presenter.settle(shutdown)
-  for (const approval of await openApprovals(tools.store.db, workstream.id)) {
+  for (const approval of await openApprovals(deps.store.db, workstream.id)) {
     const shown = await presenter.card(approval, shutdown)
-    if (shown === 'unshowable') await tools.refuseUnshowable(approval)
+    if (shown === 'unshowable') await deps.refuseUnshowable(approval)
   }
 }
 
 /** The end is journaled, shown complete, and only then committed: a crash in between shows it again and doubles nothing. */
 async function endTurn(context: TurnContext, end: LoopEnd, shutdown: AbortSignal): Promise<void> {
-  const { tools, presenter, turn, workstream } = context
+  const { deps, presenter, turn, workstream } = context
   const rows = await turnRows(context)
   const known = rows.findLast((r) => r.kind === 'end')
   const state = known?.kind === 'end' ? known.state : end.end === 'parked' ? 'done' : end.end
   if (!known) {
     if (state !== 'done') await closeCalls(context, state)
-    const entries = [...endingEntries(end, turn, tools.redactor), { kind: 'end' as const, state }]
+    const entries = [...endingEntries(end, turn, deps.redactor), { kind: 'end' as const, state }]
     await record(context, entries, (tx) => closeCards(tx, context))
     for (const entry of entries) {
       if (entry.kind === 'notice') presenter.show({ type: 'notice', text: entry.text, tone: entry.tone })
@@ -256,19 +266,19 @@ async function endTurn(context: TurnContext, end: LoopEnd, shutdown: AbortSignal
   presenter.show({ type: 'end', state })
   await presenter.settle(shutdown)
   await record(context, [], async (tx) => {
-    const at = tools.clock.now()
+    const at = deps.clock.now()
     await tx.db.updateTable('turns').set({ state, ended_at: at }).where('id', '=', turn).execute()
-    await finish(tx, turn, state)
-    if ((await queued(tx.db, workstream.id)).length > 0) await tools.queue.send(tx, { key: workstream.id })
+    await finishMessages(tx, turn, state)
+    if ((await queuedMessages(tx.db, workstream.id)).length > 0) await deps.queue.send(tx, { key: workstream.id })
   })
-  tools.count(`turns_${state}`)
+  deps.count(`turns_${state}`)
 }
 
 /** No card outlives its turn: a press on it could do nothing. */
-async function closeCards(tx: Tx, { turn, workstream, tools }: TurnContext): Promise<void> {
+async function closeCards(tx: Tx, { turn, workstream, deps }: TurnContext): Promise<void> {
   for (const approval of await openApprovals(tx.db, workstream.id)) {
     if (approval.turn !== turn) continue
-    await settleApproval(tx, { id: approval.id, outcome: 'stopped', by: 'turnstone' }, tools.clock.now())
+    await settleApproval(tx, { id: approval.id, outcome: 'stopped', by: 'turnstone' }, deps.clock.now())
   }
 }
 
@@ -294,13 +304,13 @@ function endingEntries(end: LoopEnd, turn: string, redactor: Redactor): JournalE
   const cut = end.shown.trim() !== ''
   const entries: JournalEntry[] = cut ? [{ kind: 'assistant', text: end.shown, calls: [], cut: true }] : []
   if (end.end === 'stopped') return [...entries, { kind: 'notice', text: 'Stopped.', tone: 'info' }]
-  const text = `${redactor.text(end.why)}${cut ? ' The text above was cut off.' : ''} (turn ${shortId(turn)})`
+  const text = `${redactor.redact(end.why)}${cut ? ' The text above was cut off.' : ''} (turn ${shortId(turn)})`
   return [...entries, { kind: 'notice', text, tone: 'error' }]
 }
 
 /** A graceful stop is no failed start. */
-async function forgiveStart(tools: AgentTools, { turn }: Taken): Promise<void> {
-  await tools.store.db
+async function forgiveStart(deps: AgentDeps, { turn }: ClaimedTurn): Promise<void> {
+  await deps.store.db
     .updateTable('turns')
     .set((e) => ({ tries: e('tries', '-', 1) }))
     .where('id', '=', turn)

@@ -11,13 +11,13 @@ import type { TurnOutlet, TurnPresenter } from '../turn/outlet.ts'
 import type { Log } from '../util/log.ts'
 import type { Redactor } from '../util/redact.ts'
 import type { Clock } from '../util/time.ts'
+import type { StoredFileLedger } from '../workspace/file-ledger.ts'
 import type { Claim } from '../workstream/claim.ts'
 import { append, type JournalEntry, type JournalRow, readJournal } from '../workstream/journal.ts'
 import type { Workstream } from '../workstream/workstreams.ts'
-import type { StoredFileLedger } from './file-ledger.ts'
 
 /** What every turn is run with. */
-export interface AgentTools {
+export interface AgentDeps {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
@@ -46,7 +46,7 @@ export type TurnCount =
 
 /** One turn while it is run by this job. */
 export interface TurnContext {
-  readonly tools: AgentTools
+  readonly deps: AgentDeps
   readonly workstream: Workstream
   readonly turn: string
   readonly claim: Claim
@@ -62,7 +62,7 @@ export interface TurnContext {
 }
 
 /** Why a turn's signal aborted: a person stopped it. */
-export class TurnStopped extends Error {
+export class TurnStoppedError extends Error {
   constructor() {
     super('stopped')
     this.name = 'TurnStopped'
@@ -75,7 +75,7 @@ export async function record(
   entries: readonly JournalEntry[],
   also: (tx: Parameters<typeof append>[0]) => Promise<void> = async () => {},
 ): Promise<void> {
-  const { store, clock } = context.tools
+  const { store, clock } = context.deps
   await store.transaction(async (tx) => {
     await append(tx, context.claim, context.turn, entries, clock.now())
     await also(tx)
@@ -84,5 +84,5 @@ export async function record(
 
 /** This turn's rows. */
 export function turnRows(context: TurnContext): Promise<readonly JournalRow[]> {
-  return readJournal(context.tools.store.db, context.workstream.id, context.turn)
+  return readJournal(context.deps.store.db, context.workstream.id, context.turn)
 }

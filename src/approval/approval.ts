@@ -33,7 +33,7 @@ export interface Approval {
   readonly expiresAt?: number
   readonly createdAt: number
   /** Whether the card shows this state. */
-  readonly painted: boolean
+  readonly cardUpToDate: boolean
 }
 
 export const allowed = (state: Approval['state']): boolean => state === 'approved' || state === 'always'

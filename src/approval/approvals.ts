@@ -40,7 +40,7 @@ export async function requestApproval(tx: Tx, request: ApprovalRequest, now: num
       painted: 0,
     })
     .execute()
-  return { ...request, state: 'open', createdAt: now, painted: false }
+  return { ...request, state: 'open', createdAt: now, cardUpToDate: false }
 }
 
 /**
@@ -113,13 +113,13 @@ export async function approvalsOfTurn(db: Db | Tx['db'], turn: string): Promise<
 }
 
 /** Whose card does not show the row's state yet. */
-export async function unpaintedApprovals(db: Db): Promise<readonly Approval[]> {
+export async function approvalsWithOldCards(db: Db): Promise<readonly Approval[]> {
   const rows = await db.selectFrom('approvals').selectAll().where('painted', '=', 0).orderBy('created_at').execute()
   return rows.map(toApproval)
 }
 
 /** The card shows this state; a later one makes it unpainted again. */
-export async function markPainted(db: Db, approval: Approval): Promise<void> {
+export async function markCardUpToDate(db: Db, approval: Approval): Promise<void> {
   await db
     .updateTable('approvals')
     .set({ painted: 1 })
@@ -160,7 +160,7 @@ function toApproval(row: Row): Approval {
     calls: JSON.parse(row.calls) as ApprovalCall[],
     always: row.always === 1,
     createdAt: row.created_at,
-    painted: row.painted === 1,
+    cardUpToDate: row.painted === 1,
     ...(row.changed === null ? {} : { changed: row.changed }),
     ...(row.decided_by === null ? {} : { decidedBy: row.decided_by }),
     ...(row.note === null ? {} : { note: row.note }),

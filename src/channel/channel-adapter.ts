@@ -1,11 +1,11 @@
 import type { CardView } from './card.ts'
 import type { TurnView } from './turn-view.ts'
 
-export type ChannelType = 'discord' | 'slack'
+export type Platform = 'discord' | 'slack'
 
 /** Where a conversation is held. Two addresses with one `channel` and one `id` are the same conversation. */
 export interface Address {
-  readonly channel: ChannelType
+  readonly platform: Platform
   /** Discord: a channel, thread or DM channel id. Slack: `C…:<thread_ts>`, `C…` or `D…`. */
   readonly id: string
   /** Slack DMs only: the thread in which this answer stands; not part of the conversation's identity. */
@@ -16,9 +16,9 @@ export interface Address {
 
 /** One posted message. */
 export interface MessageRef {
-  readonly channel: ChannelType
+  readonly platform: Platform
   /** The platform's channel (Discord channel or thread id; Slack C… or D…). */
-  readonly room: string
+  readonly channel: string
   /** Discord message id; Slack ts. */
   readonly id: string
 }
@@ -41,7 +41,7 @@ export interface Attachment {
 export interface InboundMessage {
   /** The same for every delivery of one message: `discord:<id>`, `slack:<team>:<channel>:<ts>`. */
   readonly key: string
-  readonly channel: ChannelType
+  readonly platform: Platform
   readonly author: Person
   /** What the model shall read: our own mention taken out, others as @name, platform escapes undone. */
   readonly text: string
@@ -52,9 +52,9 @@ export interface InboundMessage {
   /** How it concerns us: names us; is a direct message; or merely stands in a thread that may be ours. */
   readonly addressed: 'mention' | 'direct' | 'thread'
   /** An existing thread or DM; or a message in a channel from which a thread is yet to be made. */
-  readonly place:
+  readonly location:
     | { readonly kind: 'conversation'; readonly to: Address; readonly startedByPeople: boolean }
-    | { readonly kind: 'channel'; readonly room: string; readonly to: Address }
+    | { readonly kind: 'channel'; readonly channel: string; readonly to: Address }
   /** The message this one replies to, where the platform says so. */
   readonly replyTo?: string
 }
@@ -68,12 +68,12 @@ export interface HistoryMessage {
   readonly sentAt: number
 }
 
-export type Verb = 'approve' | 'always' | 'deny'
+export type DecisionAction = 'approve' | 'always' | 'deny'
 
 export interface InboundDecision {
-  readonly channel: ChannelType
+  readonly platform: Platform
   readonly approval: string
-  readonly verb: Verb
+  readonly action: DecisionAction
   readonly note?: string
   readonly by: Person
 }
@@ -87,12 +87,12 @@ export interface DecisionReceipt {
 export interface InboundCommand {
   /** Unique for this use of the command: interaction id, trigger id or message key. */
   readonly key: string
-  readonly channel: ChannelType
+  readonly platform: Platform
   readonly by: Person
   readonly name: string
   readonly args: Readonly<Record<string, string>>
   /** The channel or DM in which it was given. */
-  readonly room: string
+  readonly channel: string
   /** The conversation it stands in; undefined where the platform does not tell (Slack slash commands) or there is none. */
   readonly to?: Address
 }
@@ -122,7 +122,7 @@ export interface PendingPost {
   /** Ids of messages in this room that other rows already own. */
   readonly owned: ReadonlySet<string>
   /** What `send` noted on its way (a Slack file id). */
-  readonly mark?: string
+  readonly fileId?: string
 }
 
 export type ChannelState = 'ready' | 'starting' | 'degraded' | 'standby' | 'failed' | 'off'
@@ -143,11 +143,11 @@ export interface PostLog {
     to: Address,
     kind: PostKind,
     text: string,
-  ): Promise<{ ref?: MessageRef; fresh: boolean; at: number; text: string; mark?: string }>
+  ): Promise<{ ref?: MessageRef; fresh: boolean; at: number; text: string; fileId?: string }>
   /** It was not found and is about to be posted with this text. */
   retry(key: string, text: string): Promise<void>
   /** Notes what finds this post again (a file id) before the platform is told to complete it. */
-  note(key: string, mark: string): Promise<void>
+  recordFileId(key: string, mark: string): Promise<void>
   sent(key: string, ref: MessageRef): Promise<void>
   /** Ids of messages of this conversation that rows other than `key` own. */
   owned(to: Address, key: string): Promise<ReadonlySet<string>>
@@ -161,19 +161,19 @@ export interface PostLog {
 
 /** A platform: transport only. It cannot decide anything. */
 export interface ChannelAdapter {
-  readonly type: ChannelType
+  readonly platform: Platform
   /** Resolves when the first connection attempt is done, whether or not it succeeded; goes on trying by itself. */
   start(inbound: InboundHandler): Promise<void>
   /** Afterwards no handler is called. */
   stop(): Promise<void>
   state(): { readonly state: ChannelState; readonly reason?: string }
   /** Prepares an answer's place: Discord makes the thread from the message (an existing one is adopted). `notice` says what was missing. */
-  open(from: { room: string; message: string }, title: string): Promise<{ to: Address; notice?: string }>
+  openThread(from: { room: string; message: string }, title: string): Promise<{ to: Address; notice?: string }>
   canvas(to: Address, turn: string, posts: PostLog): TurnCanvas
   /** One message; called by postOnce alone, but for private lines. `note` must be awaited before an upload is completed. */
   send(to: Address, outgoing: Outgoing, key: string, note: (mark: string) => Promise<void>): Promise<MessageRef>
   /** Reads back; rejects where it could not read. */
-  find(to: Address, post: PendingPost): Promise<MessageRef | undefined>
+  findPost(to: Address, post: PendingPost): Promise<MessageRef | undefined>
   /** Of a deleted message: resolves. */
   edit(ref: MessageRef, outgoing: Outgoing): Promise<void>
   /** Of a deleted message: resolves. */
@@ -185,13 +185,13 @@ export interface ChannelAdapter {
   filesBefore(card: CardView): readonly number[]
   /** 'received' shows 👀, 'none' takes it off. Must not reject: a sign is worth no error. */
   mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void>
-  history(to: Address, range: { limit: number; before?: string }): Promise<readonly HistoryMessage[]>
+  fetchMessages(to: Address, range: { limit: number; before?: string }): Promise<readonly HistoryMessage[]>
   /** Refuses hosts that are not the platform's own, redirects elsewhere, and login pages. */
   download(file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
   /** Archives a thread where the platform can. */
-  close(to: Address): Promise<void>
+  archive(to: Address): Promise<void>
   /** A link to the message, or to the conversation without one. */
-  link(to: Address, ref?: MessageRef): string
+  permalink(to: Address, ref?: MessageRef): string
 }
 
 /** What an adapter tells the gateway. */
@@ -205,5 +205,5 @@ export interface InboundHandler {
   /** A message was deleted on the platform; it may be the card of an open approval. */
   deleted(ref: MessageRef): Promise<void>
   /** What to read back on ready: open conversations and the last message of each that was taken in. */
-  missed(channel: ChannelType): Promise<readonly { to: Address; after: number }[]>
+  missedConversations(channel: Platform): Promise<readonly { to: Address; after: number }[]>
 }

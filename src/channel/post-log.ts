@@ -3,7 +3,7 @@ import type { Clock } from '../util/time.ts'
 import type { Address, MessageRef, PostKind, PostLog } from './channel-adapter.ts'
 
 /** Longest text kept for a read-back by content; posts are shorter on every platform. */
-const TEXT_KEPT = 40_000
+const MAX_KEPT_TEXT_CHARS = 40_000
 
 /** Rows of the `posts` table. `guard` runs first in each writing transaction and throws where the turn is not ours any more. */
 export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Promise<void> = async () => {}): PostLog {
@@ -13,12 +13,12 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
     async retry(key, text) {
       await store.db
         .updateTable('posts')
-        .set({ text: text.slice(0, TEXT_KEPT) })
+        .set({ text: text.slice(0, MAX_KEPT_TEXT_CHARS) })
         .where('key', '=', key)
         .execute()
     },
-    async note(key, mark) {
-      await store.db.updateTable('posts').set({ mark }).where('key', '=', key).execute()
+    async recordFileId(key, fileId) {
+      await store.db.updateTable('posts').set({ mark: fileId }).where('key', '=', key).execute()
     },
     async sent(key, ref) {
       await store.db
@@ -31,7 +31,7 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
       const rows = await store.db
         .selectFrom('posts')
         .select('ref_id')
-        .where('channel', '=', to.channel)
+        .where('channel', '=', to.platform)
         .where('address', '=', to.id)
         .where('key', '!=', key)
         .where('ref_id', 'is not', null)
@@ -48,7 +48,7 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
         .orderBy('at')
         .execute()
       return rows.map(({ key, at, kind, text, mark }) => {
-        return { key, at, kind: kind as PostKind, text, ...(mark === null ? {} : { mark }) }
+        return { key, at, kind: kind as PostKind, text, ...(mark === null ? {} : { fileId: mark }) }
       })
     },
     async known(prefix) {
@@ -77,10 +77,10 @@ async function begin(
     .insertInto('posts')
     .values({
       key: post.key,
-      channel: post.to.channel,
+      channel: post.to.platform,
       address: post.to.id,
       kind: post.kind,
-      text: post.text.slice(0, TEXT_KEPT),
+      text: post.text.slice(0, MAX_KEPT_TEXT_CHARS),
       ref: null,
       ref_id: null,
       mark: null,
@@ -96,7 +96,7 @@ async function begin(
     at: row.at,
     text: row.text,
     ...(row.ref === null ? {} : { ref: JSON.parse(row.ref) as MessageRef }),
-    ...(row.mark === null ? {} : { mark: row.mark }),
+    ...(row.mark === null ? {} : { fileId: row.mark }),
   }
 }
 
@@ -105,18 +105,18 @@ export async function postOf(store: Store, ref: MessageRef): Promise<string | un
   const row = await store.db
     .selectFrom('posts')
     .select('key')
-    .where('channel', '=', ref.channel)
+    .where('channel', '=', ref.platform)
     .where('ref_id', '=', ref.id)
     .executeTakeFirst()
   return row?.key
 }
 
 /** Whether a card is being posted on that platform, so that a message not known may be one. */
-export async function isCardInFlight(store: Store, { channel }: MessageRef): Promise<boolean> {
+export async function isCardInFlight(store: Store, { platform }: MessageRef): Promise<boolean> {
   const row = await store.db
     .selectFrom('posts')
     .select('key')
-    .where('channel', '=', channel)
+    .where('channel', '=', platform)
     .where('kind', '=', 'card')
     .where('ref', 'is', null)
     .executeTakeFirst()

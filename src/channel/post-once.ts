@@ -3,7 +3,7 @@ import { sleep } from '../util/time.ts'
 import type { Address, ChannelAdapter, MessageRef, Outgoing, PostLog } from './channel-adapter.ts'
 
 /** A post that can never succeed: the message must not be tried again (too long, forbidden, gone). */
-export class PostRefused extends Error {
+export class PostRefusedError extends Error {
   readonly reason: string
   constructor(reason: string, options?: ErrorOptions) {
     super(reason, options)
@@ -13,17 +13,17 @@ export class PostRefused extends Error {
 }
 
 /** Waits between two tries of a read-back or a post, ms; the last one repeats. */
-const WAITS = [500, 1000, 2000, 5000, 10_000, 30_000]
+const WAITS_MS = [500, 1000, 2000, 5000, 10_000, 30_000]
 
 /** Slack may show a fresh message late: a young row that was not found is looked for once more at this age, ms. */
-const SETTLE_AGE = 10_000
+const SETTLE_AGE_MS = 10_000
 
 /** One post in flight per conversation: without it two posts with one text could not be told apart in a read-back. */
-export class PostLanes {
+export class KeyedMutex {
   readonly #tails = new Map<string, Promise<unknown>>()
 
   run<T>(to: Address, task: () => Promise<T>): Promise<T> {
-    const lane = `${to.channel}:${to.id}`
+    const lane = `${to.platform}:${to.id}`
     const before = this.#tails.get(lane) ?? Promise.resolve()
     const mine = before.then(task, task)
     const tail = mine.catch(() => undefined)
@@ -35,10 +35,10 @@ export class PostLanes {
   }
 }
 
-export interface PostTools {
-  readonly adapter: Pick<ChannelAdapter, 'find'>
+export interface PostDeps {
+  readonly adapter: Pick<ChannelAdapter, 'findPost'>
   readonly posts: PostLog
-  readonly lanes: PostLanes
+  readonly lanes: KeyedMutex
   readonly clock: Clock
 }
 
@@ -58,36 +58,36 @@ export interface Post {
  * said a final no, or with the signal's reason.
  */
 export async function postOnce(
-  tools: PostTools,
+  deps: PostDeps,
   post: Post,
   signal: AbortSignal,
 ): Promise<{ ref: MessageRef; posted: boolean }> {
-  return tools.lanes.run(post.to, async () => {
+  return deps.lanes.run(post.to, async () => {
     let unclear = false
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted()
-      const row = await tools.posts.begin(post.key, post.to, post.kind, post.text)
+      const row = await deps.posts.begin(post.key, post.to, post.kind, post.text)
       if (row.ref) return { ref: row.ref, posted: false }
       if (!row.fresh && (unclear || tries === 0)) {
-        const found = await readBack(tools, post, row, signal)
+        const found = await readBack(deps, post, row, signal)
         if (found) {
-          await tools.posts.sent(post.key, found)
+          await deps.posts.sent(post.key, found)
           return { ref: found, posted: false }
         }
-        await tools.posts.retry(post.key, post.text)
+        await deps.posts.retry(post.key, post.text)
       }
       try {
-        const ref = await post.send((mark) => tools.posts.note(post.key, mark))
-        await tools.posts.sent(post.key, ref)
+        const ref = await post.send((mark) => deps.posts.recordFileId(post.key, mark))
+        await deps.posts.sent(post.key, ref)
         return { ref, posted: true }
       } catch (error) {
-        if (error instanceof PostRefused) {
-          await tools.posts.forget(post.key)
+        if (error instanceof PostRefusedError) {
+          await deps.posts.forget(post.key)
           throw error
         }
         // Put off for a time means not posted; anything else may have been.
         unclear ||= askedToWait(error) === undefined
-        await sleep(tools.clock, waitOf(tries, error), signal)
+        await sleep(deps.clock, waitOf(tries, error), signal)
       }
     }
   })
@@ -97,13 +97,13 @@ export async function postOnce(
  * Settles the posts under a prefix that a crash left without an answer: what stands on the platform gets its ref, what
  * does not is forgotten. Nothing is posted. For those who may not need these posts any more.
  */
-export async function adoptPending(tools: PostTools, to: Address, prefix: string, signal: AbortSignal): Promise<void> {
-  if ((await tools.posts.pending(prefix)).length === 0) return
-  await tools.lanes.run(to, async () => {
-    for (const row of await tools.posts.pending(prefix)) {
-      const found = await readBack(tools, { key: row.key, kind: row.kind, to }, row, signal)
-      if (found) await tools.posts.sent(row.key, found)
-      else await tools.posts.forget(row.key)
+export async function adoptPending(deps: PostDeps, to: Address, prefix: string, signal: AbortSignal): Promise<void> {
+  if ((await deps.posts.pending(prefix)).length === 0) return
+  await deps.lanes.run(to, async () => {
+    for (const row of await deps.posts.pending(prefix)) {
+      const found = await readBack(deps, { key: row.key, kind: row.kind, to }, row, signal)
+      if (found) await deps.posts.sent(row.key, found)
+      else await deps.posts.forget(row.key)
     }
   })
 }
@@ -115,13 +115,13 @@ function askedToWait(error: unknown): number | undefined {
 }
 
 function waitOf(tries: number, error: unknown): number {
-  return askedToWait(error) ?? WAITS[Math.min(tries, WAITS.length - 1)] ?? 30_000
+  return askedToWait(error) ?? WAITS_MS[Math.min(tries, WAITS_MS.length - 1)] ?? 30_000
 }
 
 async function readBack(
-  { adapter, posts, clock }: PostTools,
+  { adapter, posts, clock }: PostDeps,
   post: Pick<Post, 'key' | 'to' | 'kind'>,
-  row: { at: number; text: string; mark?: string },
+  row: { at: number; text: string; fileId?: string },
   signal: AbortSignal,
 ): Promise<MessageRef | undefined> {
   for (let tries = 0; ; tries++) {
@@ -135,17 +135,17 @@ async function readBack(
         text: row.text,
         at: row.at,
         owned,
-        ...(row.mark === undefined ? {} : { mark: row.mark }),
+        ...(row.fileId === undefined ? {} : { fileId: row.fileId }),
       }
-      const found = await adapter.find(to, pending)
+      const found = await adapter.findPost(to, pending)
       const age = clock.now() - row.at
-      if (found || to.channel !== 'slack' || age >= SETTLE_AGE) return found
+      if (found || to.platform !== 'slack' || age >= SETTLE_AGE_MS) return found
       // A clock that was set back must not make it wait for hours.
-      await sleep(clock, Math.min(SETTLE_AGE - age, SETTLE_AGE), signal)
-      if (age < 0) return await adapter.find(to, pending)
+      await sleep(clock, Math.min(SETTLE_AGE_MS - age, SETTLE_AGE_MS), signal)
+      if (age < 0) return await adapter.findPost(to, pending)
     } catch (error) {
       signal.throwIfAborted()
-      if (error instanceof PostRefused) return undefined
+      if (error instanceof PostRefusedError) return undefined
       await sleep(clock, waitOf(tries, error), signal)
     }
   }

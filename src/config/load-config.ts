@@ -13,7 +13,7 @@ export interface Flags {
   readonly model?: string
 }
 
-export interface Surroundings {
+export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly home?: string
@@ -23,7 +23,7 @@ export interface Surroundings {
  * Reads config.toml, the environment and the flags; precedence is flag, environment, file, default.
  * Throws TurnstoneError 'config' with one line that names the key and the file, never a secret's value.
  */
-export function loadConfig(flags: Flags, { env, cwd, home = homedir() }: Surroundings): Config {
+export function loadConfig(flags: Flags, { env, cwd, home = homedir() }: Environment): Config {
   const file = findFile(flags.config, env.TURNSTONE_CONFIG, cwd, home)
   const where = file ?? 'the environment'
   const parsed = parseTables(file ? readToml(file) : {}, where)
@@ -131,7 +131,7 @@ function sqliteFile(url: string, base: string, where: string): string {
 function modelsOf(
   parsed: z.output<typeof configSchema>,
   flags: Flags,
-  env: Surroundings['env'],
+  env: Environment['env'],
   where: string,
 ): { default: string; byAlias: Record<string, ModelConfig>; notes: string[] } {
   const { default: named, ...rest } = parsed.models
@@ -146,7 +146,7 @@ function modelsOf(
   return { default: chosen, byAlias, notes }
 }
 
-function modelFromEnvironment(env: Surroundings['env'], notes: string[]): ModelConfig {
+function modelFromEnvironment(env: Environment['env'], notes: string[]): ModelConfig {
   const block = (fields: Record<string, unknown>): ModelConfig =>
     configSchema.parse({ models: { main: fields } }).models.main as ModelConfig
   if (nonEmpty(env.OPENAI_API_KEY)) return block({ provider: 'openai', model: 'gpt-5.4', reasoning_effort: 'none' })
@@ -161,7 +161,7 @@ function modelFromEnvironment(env: Surroundings['env'], notes: string[]): ModelC
 function secretsOf(
   parsed: z.output<typeof configSchema>,
   models: Record<string, ModelConfig>,
-  env: Surroundings['env'],
+  env: Environment['env'],
   where: string,
 ): Secrets {
   const modelKeys: Record<string, string> = {}
@@ -200,7 +200,7 @@ function checkSlack(
 
 const SECRET_NAME = /_(KEY|SECRET|TOKEN|PASSWORD|CREDENTIALS?)$/i
 
-function secretValues(secrets: Secrets, env: Surroundings['env'], url: string): string[] {
+function secretValues(secrets: Secrets, env: Environment['env'], url: string): string[] {
   const { modelKeys, ...single } = secrets
   const values = [...Object.values(single), ...Object.values(modelKeys)].filter(
     (v): v is string => typeof v === 'string',

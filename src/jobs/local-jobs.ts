@@ -5,8 +5,8 @@ import type { Clock } from '../util/time.ts'
 import type { Job, JobQueue } from './job-queue.ts'
 
 /** Back-off of a throwing handler, ms: doubles from the first to the last. */
-const FIRST_BACKOFF = 1000
-const LAST_BACKOFF = 60_000
+const FIRST_BACKOFF_MS = 1000
+const LAST_BACKOFF_MS = 60_000
 
 export interface LocalJobQueue extends JobQueue {
   /** Looks for jobs that another process has sent. */
@@ -137,7 +137,7 @@ class LocalJobs implements LocalJobQueue {
     }
     const aborted = this.#abort.signal.aborted
     if (failed && !aborted) this.#log.error({ err: failed, key, attempt }, 'a job failed and will run again')
-    const backoff = Math.min(FIRST_BACKOFF * 2 ** (attempt - 1), LAST_BACKOFF)
+    const backoff = Math.min(FIRST_BACKOFF_MS * 2 ** (attempt - 1), LAST_BACKOFF_MS)
     try {
       await this.#store.transaction(async (tx) => {
         await tx.db.deleteFrom('jobs').where('key', '=', key).where('state', '=', 'active').execute()

@@ -4,9 +4,9 @@ import type { Clock } from '../util/time.ts'
 import type { Signals } from './signals.ts'
 
 /** How often the database is asked whether another process (the command line) wrote, ms. */
-const FOREIGN_WRITES = 1000
+const FOREIGN_WRITES_MS = 1000
 /** A waiter looks at its row at least this often, ms. */
-const SAFETY_LOOK = 5000
+const SAFETY_LOOK_MS = 5000
 
 export interface LocalSignals extends Signals {
   /** Called when another process (the command line) has written. Must not throw. */
@@ -23,9 +23,9 @@ export function createLocalSignals(store: Store, clock: Clock): LocalSignals {
     const now = store.dataVersion()
     if (now !== seen) hints.emit('any')
     seen = now
-    cancel = clock.after(FOREIGN_WRITES, look)
+    cancel = clock.after(FOREIGN_WRITES_MS, look)
   }
-  cancel = clock.after(FOREIGN_WRITES, look)
+  cancel = clock.after(FOREIGN_WRITES_MS, look)
 
   return {
     async send(tx, key) {
@@ -53,7 +53,7 @@ function hint(hints: EventEmitter, key: string, clock: Clock, signal: AbortSigna
   hints.once(key, wake)
   hints.once('any', wake)
   signal.addEventListener('abort', wake, { once: true })
-  const cancelTimer = clock.after(SAFETY_LOOK, wake)
+  const cancelTimer = clock.after(SAFETY_LOOK_MS, wake)
   const cancel = (): void => {
     hints.off(key, wake)
     hints.off('any', wake)

@@ -10,11 +10,11 @@ import {
 } from './model-provider.ts'
 
 /** Waits before the three further tries, ms. */
-const RETRY_WAITS = [1000, 2000, 4000]
+const RETRY_WAITS_MS = [1000, 2000, 4000]
 /** A server that wants us to wait longer has failed, ms. */
-const LONGEST_WAIT = 60_000
+const MAX_WAIT_MS = 60_000
 /** Without a token for this long a stream counts as stalled, ms. */
-const STALL = 120_000
+const STALL_MS = 120_000
 
 export interface Completion {
   readonly text: string
@@ -24,7 +24,7 @@ export interface Completion {
 }
 
 /** Out of tries, or not worth another. `shown` is what people have seen of the last attempt. */
-export class CompletionFailed extends Error {
+export class CompletionError extends Error {
   readonly shown: string
   readonly error: ModelError
   constructor(error: ModelError, shown: string) {
@@ -35,7 +35,7 @@ export class CompletionFailed extends Error {
   }
 }
 
-export interface CompleteTools {
+export interface CompleteDeps {
   readonly clock: Clock
   readonly redactor: Redactor
   /** Redacted text as it comes; must not throw. */
@@ -49,42 +49,42 @@ export interface CompleteTools {
 export async function complete(
   provider: ModelProvider,
   request: ModelRequest,
-  tools: CompleteTools,
+  deps: CompleteDeps,
   signal: AbortSignal,
 ): Promise<Completion> {
   for (let tries = 0; ; tries++) {
     let shown = ''
     const onText = (text: string): void => {
       shown += text
-      if (text) tools.onText(text)
+      if (text) deps.onText(text)
     }
     try {
-      return await attempt(provider, request, { ...tools, onText }, signal)
+      return await attempt(provider, request, { ...deps, onText }, signal)
     } catch (error) {
       signal.throwIfAborted()
       const fault =
         error instanceof ModelError
           ? error
           : new ModelError('unavailable', 'The model could not be reached.', { cause: error })
-      const wait = waitBefore(tries, fault, tools.random ?? Math.random)
-      if (wait === undefined) throw new CompletionFailed(fault, shown)
-      if (shown) tools.onReset()
-      await sleep(tools.clock, wait, signal)
+      const wait = waitBefore(tries, fault, deps.random ?? Math.random)
+      if (wait === undefined) throw new CompletionError(fault, shown)
+      if (shown) deps.onReset()
+      await sleep(deps.clock, wait, signal)
     }
   }
 }
 
 function waitBefore(tries: number, error: ModelError, random: () => number): number | undefined {
-  const standard = RETRY_WAITS[tries]
+  const standard = RETRY_WAITS_MS[tries]
   if (!error.retryable || standard === undefined) return undefined
   if (error.retryAfterMs === undefined) return standard * (0.75 + random() / 2)
-  return error.retryAfterMs > LONGEST_WAIT ? undefined : Math.max(error.retryAfterMs, 0)
+  return error.retryAfterMs > MAX_WAIT_MS ? undefined : Math.max(error.retryAfterMs, 0)
 }
 
 async function attempt(
   provider: ModelProvider,
   request: ModelRequest,
-  { clock, redactor, onText }: CompleteTools,
+  { clock, redactor, onText }: CompleteDeps,
   outer: AbortSignal,
 ): Promise<Completion> {
   const stalled = new AbortController()
@@ -119,14 +119,14 @@ async function attempt(
 
 /** Also those that escapes hide: what stands in the arguments then is no longer what the model wrote, and is not run. */
 function withoutSecrets(call: ToolCall, redactor: Redactor): ToolCall {
-  const plain = { ...call, name: redactor.text(call.name), arguments: redactor.text(call.arguments) }
+  const plain = { ...call, name: redactor.redact(call.name), arguments: redactor.redact(call.arguments) }
   if (!plain.arguments.includes('\\')) return plain
   try {
     let found = false
     const args = JSON.stringify(JSON.parse(plain.arguments), (_, value: unknown) => {
-      if (typeof value !== 'string' || !redactor.finds(value)) return value
+      if (typeof value !== 'string' || !redactor.containsSecret(value)) return value
       found = true
-      return redactor.text(value)
+      return redactor.redact(value)
     })
     return found ? { ...plain, arguments: args } : plain
   } catch {
@@ -145,7 +145,7 @@ async function nextInTime(
   let cancel = (): void => undefined
   let onAbort = (): void => undefined
   const silence = new Promise<never>((_, reject) => {
-    cancel = clock.after(STALL, () => {
+    cancel = clock.after(STALL_MS, () => {
       reject(error)
       stalled.abort(error)
     })

@@ -11,7 +11,7 @@ export interface OwnerLock {
  * Makes this process the one gateway on a SQLite file, by an exclusive lock on a side file that the system frees when
  * the process dies. Undefined where another process holds it. The command line never takes it.
  */
-export function takeOwnerLock(file: string): OwnerLock | undefined {
+export function acquireOwnerLock(file: string): OwnerLock | undefined {
   if (file === ':memory:') return { release: () => undefined }
   const handle = openLockFile(file)
   try {

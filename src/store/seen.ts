@@ -1,10 +1,10 @@
 import type { Db, Tx } from './store.ts'
 
 /** How long a key is remembered, ms: platforms repeat events within hours, and a missed day is read back. */
-export const SEEN_FOR = 30 * 86_400_000
+export const SEEN_FOR_MS = 30 * 86_400_000
 
 /** True for the first caller with this key. */
-export async function firstTime(db: Db | Tx['db'], key: string, now: number): Promise<boolean> {
+export async function claimOnce(db: Db | Tx['db'], key: string, now: number): Promise<boolean> {
   const row = await db
     .insertInto('seen')
     .values({ key, at: now })
@@ -19,7 +19,7 @@ export async function wasSeen(db: Db | Tx['db'], key: string): Promise<boolean> 
 }
 
 /** True at most once in `every` ms for a key. */
-export async function notSince(db: Db, key: string, every: number, now: number): Promise<boolean> {
+export async function throttle(db: Db, key: string, every: number, now: number): Promise<boolean> {
   const row = await db
     .insertInto('seen')
     .values({ key, at: now })
@@ -34,9 +34,9 @@ export async function notSince(db: Db, key: string, every: number, now: number):
   return row !== undefined
 }
 
-export async function forgetSeen(db: Db, now: number): Promise<void> {
+export async function pruneSeen(db: Db, now: number): Promise<void> {
   await db
     .deleteFrom('seen')
-    .where('at', '<', now - SEEN_FOR)
+    .where('at', '<', now - SEEN_FOR_MS)
     .execute()
 }

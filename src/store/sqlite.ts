@@ -12,15 +12,15 @@ import {
 } from 'kysely'
 
 /** SQLite's own wait blocks the event loop, so it is short and the rest is waited for here, ms. */
-const BUSY_TIMEOUT = 50
+const BUSY_TIMEOUT_MS = 50
 /** How long another process may hold the write lock before a write fails, ms. */
-const BUSY_LIMIT = 30_000
+const BUSY_LIMIT_MS = 30_000
 
 export type SqliteHandle = Database.Database
 
 /** Opens the file for reading and writing with the durability that "accepted means stored" needs. */
 export function openSqlite(file: string): SqliteHandle {
-  const handle = new Database(file, { timeout: BUSY_TIMEOUT })
+  const handle = new Database(file, { timeout: BUSY_TIMEOUT_MS })
   handle.pragma('journal_mode = WAL')
   // FULL: a commit survives a power cut, not only a crash of ours.
   handle.pragma('synchronous = FULL')
@@ -99,7 +99,7 @@ class SqliteConnection implements DatabaseConnection {
         return this.#run<R>(sql, parameters)
       } catch (error) {
         const busy = (error as { code?: string }).code?.startsWith('SQLITE_BUSY') ?? false
-        if (!busy || this.#handle.inTransaction || Date.now() - started > BUSY_LIMIT) throw error
+        if (!busy || this.#handle.inTransaction || Date.now() - started > BUSY_LIMIT_MS) throw error
         await wait(20)
       }
     }

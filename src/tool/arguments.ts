@@ -7,7 +7,7 @@ export type Parsed =
   | { readonly ok: false; readonly error: string }
 
 /** How much of a broken text is shown to the model again, characters. */
-const SHOWN = 500
+const MAX_SHOWN_CHARS = 500
 
 /**
  * Reads what a model wrote as arguments. A JSON object is taken as it is; a JSON string, or bare text that begins with
@@ -36,7 +36,7 @@ function fromValue(value: unknown, primaryKey: string | undefined): Parsed {
 
 function broken(text: string, primaryKey: string | undefined, why: string): Parsed {
   const sample = JSON.stringify({ [primaryKey ?? 'field']: '…' })
-  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN).toWellFormed()}…` : text
+  const shown = text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS).toWellFormed()}…` : text
   return {
     ok: false,
     error: `The arguments are ${why}; nothing was run. Expected a JSON object such as ${sample}. Got: ${shown}`,

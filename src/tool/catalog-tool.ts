@@ -1,4 +1,6 @@
 import type { ContentPart, ToolSpec } from '../model/message.ts'
+import type { FileLedger } from '../workspace/file-ledger.ts'
+import type { Zone } from '../workspace/paths.ts'
 
 /** What a call does to the world; the policy judges each. */
 export type Act =
@@ -7,8 +9,7 @@ export type Act =
       readonly act: 'read' | 'write'
       /** Absolute, after symlinks. */
       readonly path: string
-      /** Where it lies: anything but 'workspace' asks each time and is covered by no grant. */
-      readonly zone: 'workspace' | 'outside' | 'secret' | 'own'
+      readonly zone: Zone
     }
 
 export interface ToolResult {
@@ -64,13 +65,6 @@ export interface PlanScope {
   /** Whether policy lets this path be read without a question; for tools that choose files themselves. */
   readonly mayRead: (path: string) => boolean
   readonly vision: boolean
-}
-
-/** Which files this workstream has read, with the content's hash: changed since means read again. */
-export interface FileLedger {
-  hashOf(path: string): string | undefined
-  markRead(path: string, sha256: string): void
-  unmark(path: string): void
 }
 
 export interface CatalogTool {

@@ -2,16 +2,16 @@ import type { ContentPart } from '../model/message.ts'
 import type { ToolResult } from './catalog-tool.ts'
 
 /** No result is cut below this, characters: an error or an exit must stay readable. */
-const LEAST = 2048
+const MIN_RESULT_CHARS = 2048
 /** No result is longer, bytes. */
-const MOST_BYTES = 256 * 1024
+const MAX_RESULT_BYTES = 256 * 1024
 const CHARS_PER_TOKEN = 4
 
 /** Characters a result may have: the least of 256 KiB, half the window and what is left of it; never under 2,048. */
 export function resultLimit(contextWindow: number, usedTokens: number): number {
   const half = (contextWindow / 2) * CHARS_PER_TOKEN
   const left = (contextWindow - usedTokens) * CHARS_PER_TOKEN
-  return Math.max(LEAST, Math.floor(Math.min(MOST_BYTES, half, left)))
+  return Math.max(MIN_RESULT_CHARS, Math.floor(Math.min(MAX_RESULT_BYTES, half, left)))
 }
 
 /** The result's content within the limit, head and tail kept; its trailer stands after the cut, never inside. */
@@ -26,7 +26,7 @@ export function limitedContent(result: ToolResult, limit: number): readonly Cont
 /** At most `limit` characters and 256 KiB, the notice included; never half a surrogate pair. */
 export function cutMiddle(text: string, limit: number): string {
   const bytes = Buffer.byteLength(text)
-  const most = bytes > MOST_BYTES ? Math.min(limit, Math.floor((MOST_BYTES / bytes) * text.length)) : limit
+  const most = bytes > MAX_RESULT_BYTES ? Math.min(limit, Math.floor((MAX_RESULT_BYTES / bytes) * text.length)) : limit
   if (text.length <= most) return text
   const notice = (dropped: number): string =>
     `\n\n[… ${dropped} characters left out here; the call did run, do not repeat it only to see them …]\n\n`

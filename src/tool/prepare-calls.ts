@@ -41,17 +41,17 @@ async function prepare(call: ToolCall, { catalog, checker, redactor, scope, whol
   if (!tool) {
     return invalid(`There is no tool "${oneLine(name, 100)}". There are: ${[...catalog.names].join(', ')}.`)
   }
-  if (call.arguments.includes(REDACTED) || redactor.finds(call.arguments)) return invalid(HOLDS_SECRET)
+  if (call.arguments.includes(REDACTED) || redactor.containsSecret(call.arguments)) return invalid(HOLDS_SECRET)
   const parsed = parseArguments(call.arguments, tool.primaryKey, whole)
   if (!parsed.ok) return invalid(parsed.error)
   // Escapes may hide one in the text.
-  if (someText(parsed.args, (t) => t.includes(REDACTED) || redactor.finds(t))) return invalid(HOLDS_SECRET)
+  if (someText(parsed.args, (t) => t.includes(REDACTED) || redactor.containsSecret(t))) return invalid(HOLDS_SECRET)
   const checked = checker.check(tool.spec, parsed.args)
   if (!checked.ok) return invalid(checked.error)
   try {
     return await tool.plan(checked.args, scope)
   } catch (error) {
-    return invalid(`The call could not be prepared: ${redactor.text(messageOf(error))}`)
+    return invalid(`The call could not be prepared: ${redactor.redact(messageOf(error))}`)
   }
 }
 

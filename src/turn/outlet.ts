@@ -1,8 +1,8 @@
 import type { Approval } from '../approval/approval.ts'
-import type { Address, Attachment, ChannelType, HistoryMessage } from '../channel/channel-adapter.ts'
+import type { Address, Attachment, HistoryMessage, Platform } from '../channel/channel-adapter.ts'
 import type { Claim } from '../workstream/claim.ts'
 import type { Workstream } from '../workstream/workstreams.ts'
-import type { InboxItem } from './inbox-store.ts'
+import type { InboxMessage } from './inbox-messages.ts'
 import type { TurnEvent } from './turn.ts'
 
 /** Shows one turn in its conversation. */
@@ -18,13 +18,13 @@ export interface TurnPresenter {
 /** The agent's way to the channels. */
 export interface TurnOutlet {
   /** Whether the channel is on; a workstream of one that is off waits. */
-  serves(channel: ChannelType): boolean
+  serves(channel: Platform): boolean
   /** Makes the workstream's place; once for each workstream. */
   open(workstream: Workstream, claim: Claim, signal: AbortSignal): Promise<{ to: Address; notice?: string }>
   presenter(of: { workstream: string; turn: string; to: Address; claim: Claim }): TurnPresenter
   /** The last messages of the conversation before the given one, oldest first; [] where they cannot be read. */
   earlier(to: Address, before: string | undefined, limit: number): Promise<readonly HistoryMessage[]>
-  download(channel: ChannelType, file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
+  download(channel: Platform, file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
   /** The model has them: 👀 comes off. Must not reject. */
-  taken(items: readonly InboxItem[]): Promise<void>
+  taken(items: readonly InboxMessage[]): Promise<void>
 }

@@ -21,7 +21,7 @@ export function createLog(
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: serializeError },
     },
-    { write: (line: string) => write(redactor.text(line)) },
+    { write: (line: string) => write(redactor.redact(line)) },
   )
 }
 

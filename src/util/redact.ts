@@ -18,22 +18,22 @@ const FORMS: readonly RegExp[] = [
 ]
 
 /** Values shorter than this are too common to be taken out of text. */
-const SHORTEST = 6
+const MIN_SECRET_CHARS = 6
 
 /** Text that could still grow into a secret is held back while streaming, up to this many characters. */
-const LONGEST_TAIL = 4096
+const MAX_HELD_CHARS = 4096
 
 export interface Redactor {
-  text(value: string): string
+  redact(value: string): string
   /** Whether `text` would change it. */
-  finds(value: string): boolean
+  containsSecret(value: string): boolean
   /** For text that comes in pieces: what a piece's end may still be part of is held back until it is certain. */
   stream(): { push(piece: string): string; end(): string }
 }
 
 /** Knows the exact values of all configured secrets and the known token forms. */
 export function createRedactor(secrets: Iterable<string> = []): Redactor {
-  const values = [...new Set(secrets)].filter((s) => s.length >= SHORTEST).sort((a, b) => b.length - a.length)
+  const values = [...new Set(secrets)].filter((s) => s.length >= MIN_SECRET_CHARS).sort((a, b) => b.length - a.length)
   // A value may stand JSON-escaped in a log line or percent-encoded in a URL.
   const spellings = values.flatMap((v) => [...new Set([v, JSON.stringify(v).slice(1, -1), encodeURIComponent(v)])])
 
@@ -44,8 +44,8 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
     return out
   }
   return {
-    text,
-    finds: (value) => text(value) !== value,
+    redact: text,
+    containsSecret: (value) => text(value) !== value,
     stream: () => createStream(text, spellings),
   }
 }
@@ -82,9 +82,9 @@ function safeLength(held: string, spellings: readonly string[]): number {
   // A token form has no white space but for PEM blocks and "Bearer x": hold back the last word that may open one.
   const pem = held.lastIndexOf('-----BEGIN')
   if (pem >= 0 && !/-----END [A-Z ]*PRIVATE KEY-----/.test(held.slice(pem))) cut = Math.min(cut, pem)
-  const word = /(?:Bearer\s+)?\S*$/.exec(held.slice(-LONGEST_TAIL))?.[0] ?? ''
+  const word = /(?:Bearer\s+)?\S*$/.exec(held.slice(-MAX_HELD_CHARS))?.[0] ?? ''
   if (mayOpenSecret(word)) cut = Math.min(cut, held.length - word.length)
-  if (held.length - cut > LONGEST_TAIL) return held.length
+  if (held.length - cut > MAX_HELD_CHARS) return held.length
   return beforeSecret(held, cut, spellings)
 }
 

@@ -22,9 +22,9 @@ export interface ProcessResult {
 }
 
 /** After the process itself has ended, output still in the pipes is read for this long, ms: a background child may hold them open. */
-const PIPE_GRACE = 150
+const PIPE_GRACE_MS = 150
 /** Between SIGTERM and SIGKILL to the whole group, ms. */
-const KILL_GRACE = 500
+const KILL_GRACE_MS = 500
 
 /**
  * Runs a program in a process group of its own and ends the whole group: at the timeout, when the signal aborts, and
@@ -70,7 +70,7 @@ export function runProcess(request: ProcessRequest, clock: Clock): Promise<Proce
         resolve({ code, signal: died, ended })
       }
       // Real time on purpose: pipes drain by the kernel's clock.
-      const timer = setTimeout(done, PIPE_GRACE)
+      const timer = setTimeout(done, PIPE_GRACE_MS)
       const cancelGrace = (): void => clearTimeout(timer)
       void drained.then(done)
     })
@@ -92,7 +92,7 @@ function readPipe(child: ChildProcess, name: 'stdout' | 'stderr', { onOutput }: 
 
 function killGroup(child: ChildProcess, clock: Clock): void {
   signalGroup(child, 'SIGTERM')
-  clock.after(KILL_GRACE, () => signalGroup(child, 'SIGKILL'))
+  clock.after(KILL_GRACE_MS, () => signalGroup(child, 'SIGKILL'))
 }
 
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {

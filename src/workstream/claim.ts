@@ -7,7 +7,7 @@ export interface Claim {
 }
 
 /** Somebody else has taken the workstream: whoever gets this ends silently, without writing or posting. */
-export class ClaimLost extends Error {
+export class ClaimLostError extends Error {
   constructor() {
     super('the workstream was taken over')
     this.name = 'ClaimLost'
@@ -15,7 +15,7 @@ export class ClaimLost extends Error {
 }
 
 /** Takes the workstream; every older claim is lost from here on. Undefined where there is no such workstream. */
-export async function takeClaim(tx: Tx, workstream: string): Promise<Claim | undefined> {
+export async function acquireClaim(tx: Tx, workstream: string): Promise<Claim | undefined> {
   const row = await tx.db
     .updateTable('workstreams')
     .set((e) => ({ epoch: e('epoch', '+', 1) }))
@@ -26,7 +26,7 @@ export async function takeClaim(tx: Tx, workstream: string): Promise<Claim | und
 }
 
 /** To be called first in each transaction that writes for a turn. Throws ClaimLost. */
-export async function assertHeld(tx: Tx, claim: Claim): Promise<void> {
+export async function assertClaim(tx: Tx, claim: Claim): Promise<void> {
   const row = await tx.db
     .updateTable('workstreams')
     .set((e) => ({ epoch: e.ref('epoch') }))
@@ -34,5 +34,5 @@ export async function assertHeld(tx: Tx, claim: Claim): Promise<void> {
     .where('epoch', '=', claim.epoch)
     .returning('id')
     .executeTakeFirst()
-  if (!row) throw new ClaimLost()
+  if (!row) throw new ClaimLostError()
 }

@@ -2,7 +2,7 @@ import type { ToolState } from '../channel/turn-view.ts'
 import type { ContentPart, ToolCall } from '../model/message.ts'
 import type { Db, Tx } from '../store/store.ts'
 import { cleanText } from '../store/text.ts'
-import { assertHeld, type Claim } from './claim.ts'
+import { assertClaim, type Claim } from './claim.ts'
 
 /** What happened in a workstream, in order. Append-only: history, view and resume are all derived from it. */
 export type JournalEntry =
@@ -52,7 +52,7 @@ export async function append(
   entries: readonly JournalEntry[],
   now: number,
 ): Promise<void> {
-  await assertHeld(tx, claim)
+  await assertClaim(tx, claim)
   for (const entry of entries) {
     const { kind, ...data } = entry
     await tx.db

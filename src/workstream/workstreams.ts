@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { Address, ChannelType } from '../channel/channel-adapter.ts'
+import type { Address, Platform } from '../channel/channel-adapter.ts'
 import type { Db, Tx } from '../store/store.ts'
 import type { Tables } from '../store/tables.ts'
 import { newId } from '../util/ids.ts'
@@ -7,18 +7,18 @@ import { newId } from '../util/ids.ts'
 /** What must be done before the first answer can be posted. */
 export type Opening =
   /** Make a thread from a person's message. */
-  | { readonly kind: 'thread'; readonly room: string; readonly message: string }
+  | { readonly kind: 'thread'; readonly channel: string; readonly message: string }
   /** Post "NAME asks: …" and make a thread from that. */
-  | { readonly kind: 'announce'; readonly room: string; readonly text: string }
+  | { readonly kind: 'announce'; readonly channel: string; readonly text: string }
 
 export interface Workstream {
   readonly id: string
   readonly owner: string
-  readonly channel: ChannelType
+  readonly platform: Platform
   /** Address.id of the conversation; `ask:<key>` until its thread is made. */
   readonly address: string
   /** The platform's channel in which it was begun. */
-  readonly room: string
+  readonly channel: string
   readonly state: 'open' | 'closed'
   /** Alias; undefined: the default. */
   readonly model: string | undefined
@@ -29,21 +29,21 @@ export interface Workstream {
   readonly closeTold: boolean
 }
 
-const TITLE_MAX = 100
+const MAX_TITLE_CHARS = 100
 
 /** A message's first line as a title, at most 100 characters. */
 export function titleOf(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
-  return [...line].slice(0, TITLE_MAX).join('') || 'Conversation'
+  return [...line].slice(0, MAX_TITLE_CHARS).join('') || 'Conversation'
 }
 
 export async function createWorkstream(
   tx: Tx,
   made: {
     owner: string
-    channel: ChannelType
+    platform: Platform
     address: string
-    room: string
+    channel: string
     title: string
     opening?: Opening
     postTo?: Address
@@ -54,9 +54,9 @@ export async function createWorkstream(
   const row: Selectable<Tables['workstreams']> = {
     id: newId(),
     owner: made.owner,
-    channel: made.channel,
+    channel: made.platform,
     address: made.address,
-    room: made.room,
+    room: made.channel,
     state: 'open',
     epoch: 0,
     model: made.model ?? null,
@@ -77,15 +77,15 @@ export async function findWorkstream(db: Db | Tx['db'], id: string): Promise<Wor
 }
 
 /** The open one held at this address. */
-export async function openAt(
+export async function findOpenWorkstream(
   db: Db | Tx['db'],
-  channel: ChannelType,
+  platform: Platform,
   address: string,
 ): Promise<Workstream | undefined> {
   const row = await db
     .selectFrom('workstreams')
     .selectAll()
-    .where('channel', '=', channel)
+    .where('channel', '=', platform)
     .where('address', '=', address)
     .where('state', '=', 'open')
     .executeTakeFirst()
@@ -93,11 +93,15 @@ export async function openAt(
 }
 
 /** The newest one that was held at this address, open or closed. */
-export async function latestAt(db: Db, channel: ChannelType, address: string): Promise<Workstream | undefined> {
+export async function findLatestWorkstream(
+  db: Db,
+  platform: Platform,
+  address: string,
+): Promise<Workstream | undefined> {
   const row = await db
     .selectFrom('workstreams')
     .selectAll()
-    .where('channel', '=', channel)
+    .where('channel', '=', platform)
     .where('address', '=', address)
     .orderBy('created_at', 'desc')
     .limit(1)
@@ -108,18 +112,18 @@ export async function latestAt(db: Db, channel: ChannelType, address: string): P
 /** Open ones, the most recently active first; of one owner and channel where given. */
 export async function openWorkstreams(
   db: Db,
-  of: { owner?: string; channel?: ChannelType; room?: string; activeSince?: number; limit: number },
+  of: { owner?: string; platform?: Platform; channel?: string; activeSince?: number; limit: number },
 ): Promise<readonly Workstream[]> {
   let query = db.selectFrom('workstreams').selectAll().where('state', '=', 'open')
   if (of.owner !== undefined) query = query.where('owner', '=', of.owner)
-  if (of.channel !== undefined) query = query.where('channel', '=', of.channel)
-  if (of.room !== undefined) query = query.where('room', '=', of.room)
+  if (of.platform !== undefined) query = query.where('channel', '=', of.platform)
+  if (of.channel !== undefined) query = query.where('room', '=', of.channel)
   if (of.activeSince !== undefined) query = query.where('active_at', '>=', of.activeSince)
   const rows = await query.orderBy('active_at', 'desc').limit(of.limit).execute()
   return rows.map(toWorkstream)
 }
 
-export async function countOpen(db: Db): Promise<number> {
+export async function countOpenWorkstreams(db: Db): Promise<number> {
   const row = await db
     .selectFrom('workstreams')
     .select((e) => e.fn.countAll<number>().as('n'))
@@ -128,7 +132,7 @@ export async function countOpen(db: Db): Promise<number> {
   return Number(row?.n ?? 0)
 }
 
-export async function touch(tx: Tx, id: string, now: number): Promise<void> {
+export async function touchWorkstream(tx: Tx, id: string, now: number): Promise<void> {
   await tx.db.updateTable('workstreams').set({ active_at: now }).where('id', '=', id).execute()
 }
 
@@ -165,9 +169,9 @@ function toWorkstream(row: Selectable<Tables['workstreams']>): Workstream {
   return {
     id: row.id,
     owner: row.owner,
-    channel: row.channel as ChannelType,
+    platform: row.channel as Platform,
     address: row.address,
-    room: row.room,
+    channel: row.room,
     state: row.state,
     model: row.model ?? undefined,
     opening: row.opening === null ? undefined : (JSON.parse(row.opening) as Opening),

@@ -16,7 +16,7 @@ import type {
 } from '../../src/channel/channel-adapter.ts'
 import type { CommandSpec } from '../../src/channel/command-spec.ts'
 import { createPostLog } from '../../src/channel/post-log.ts'
-import { PostLanes, PostRefused, postOnce } from '../../src/channel/post-once.ts'
+import { KeyedMutex, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
 import type { TurnView, ViewItem } from '../../src/channel/turn-view.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
@@ -72,7 +72,7 @@ class Gateway implements InboundHandler {
   async deleted(ref: MessageRef): Promise<void> {
     this.deletions.push(ref)
   }
-  async missed(): Promise<readonly { to: Address; after: number }[]> {
+  async missedConversations(): Promise<readonly { to: Address; after: number }[]> {
     return this.missing
   }
 }
@@ -92,7 +92,7 @@ function make(config: Partial<DiscordConfig> = {}, token = sim.token): ChannelAd
   const adapter = createDiscordAdapter({
     config: { guild: '', channels: [], bots: [], archive_minutes: 1440, api_url: sim.apiUrl, ...config },
     token,
-    tools: { clock, log, lanes: new PostLanes(), commands: COMMANDS },
+    tools: { clock, log, lanes: new KeyedMutex(), commands: COMMANDS },
   })
   adapters.push(adapter)
   return adapter
@@ -147,7 +147,7 @@ afterEach(async () => {
   await store.close()
 })
 
-const at = (channel: SimChannel): Address => ({ channel: 'discord', id: channel.id })
+const at = (channel: SimChannel): Address => ({ platform: 'discord', id: channel.id })
 const never = new AbortController().signal
 const text = (t: string): ViewItem => ({ kind: 'text', text: t })
 const view = (items: readonly ViewItem[], phase: TurnView['phase'] = 'writing'): TurnView => ({
@@ -193,15 +193,15 @@ describe('messages in', () => {
       text: 'see #general and @bob',
       addressed: 'mention',
       author: { id: ann.id, bot: false },
-      place: { kind: 'channel', room: room.id, to: { channel: 'discord', id: asked.id } },
+      location: { kind: 'channel', channel: room.id, to: { platform: 'discord', id: asked.id } },
     })
     const rest = [second, third].toSorted((a, b) => ((a?.addressed ?? '') < (b?.addressed ?? '') ? -1 : 1))
     expect(rest[0]).toMatchObject({
       addressed: 'direct',
       text: 'psst',
-      place: { kind: 'conversation', to: at(sim.dm(ann)) },
+      location: { kind: 'conversation', to: at(sim.dm(ann)) },
     })
-    expect(rest[1]).toMatchObject({ addressed: 'thread', place: { to: at(thread), startedByPeople: true } })
+    expect(rest[1]).toMatchObject({ addressed: 'thread', location: { to: at(thread), startedByPeople: true } })
   })
 
   test('what is not for us stays away; a redelivered message comes again; a forward is read', async () => {
@@ -258,7 +258,7 @@ describe('messages in', () => {
     const m = sim.say(ann, room, 'x')
     sim.deleteMessage(m)
     await until(() => gateway.deletions.length === 1)
-    expect(gateway.deletions).toEqual([{ channel: 'discord', room: room.id, id: m.id }])
+    expect(gateway.deletions).toEqual([{ platform: 'discord', channel: room.id, id: m.id }])
   })
 
   test('what was missed is read back on ready, oldest first', async () => {
@@ -351,17 +351,19 @@ describe('a place for an answer', () => {
     const adapter = await started()
     const m = sim.say(ann, room, 'start')
     const title = `a very long title ${'x'.repeat(200)}\n`
-    expect(await adapter.open({ room: room.id, message: m.id }, title)).toEqual({
-      to: { channel: 'discord', id: m.id },
+    expect(await adapter.openThread({ room: room.id, message: m.id }, title)).toEqual({
+      to: { platform: 'discord', id: m.id },
     })
-    expect(await adapter.open({ room: room.id, message: m.id }, title)).toEqual({
-      to: { channel: 'discord', id: m.id },
+    expect(await adapter.openThread({ room: room.id, message: m.id }, title)).toEqual({
+      to: { platform: 'discord', id: m.id },
     })
     const [thread] = sim.threadsOf(room.id)
     expect(thread?.name).toHaveLength(100)
-    await adapter.close({ channel: 'discord', id: m.id })
+    await adapter.archive({ platform: 'discord', id: m.id })
     expect(thread?.thread?.archived).toBe(true)
-    expect(adapter.link({ channel: 'discord', id: m.id })).toBe(`https://discord.com/channels/${guild.id}/${m.id}`)
+    expect(adapter.permalink({ platform: 'discord', id: m.id })).toBe(
+      `https://discord.com/channels/${guild.id}/${m.id}`,
+    )
   })
 
   test('without the permission the answer is a reply that names it', async () => {
@@ -372,13 +374,13 @@ describe('a place for an answer', () => {
     const where = await settled(
       (async () => {
         for (;;) {
-          const found = await adapter.open({ room: room.id, message: m.id }, 't')
+          const found = await adapter.openThread({ room: room.id, message: m.id }, 't')
           if (found.notice) return found
           await new Promise((next) => setTimeout(next, 5))
         }
       })(),
     )
-    expect(where.to).toEqual({ channel: 'discord', id: m.id, replyIn: room.id })
+    expect(where.to).toEqual({ platform: 'discord', id: m.id, replyIn: room.id })
     expect(where.notice).toContain('Send Messages in Threads')
     const canvas = adapter.canvas(where.to, 'turn-r', posts)
     canvas.draw(view([text('hello')], 'done'))
@@ -390,7 +392,7 @@ describe('a place for an answer', () => {
     const adapter = await started()
     const m = sim.say(ann, room, 'start')
     sim.deleteMessage(m)
-    const { to, notice } = await adapter.open({ room: room.id, message: m.id }, 't')
+    const { to, notice } = await adapter.openThread({ room: room.id, message: m.id }, 't')
     expect(notice).toContain('does not exist')
     await adapter.send(to, { kind: 'text', text: 'hi' }, 'k', async () => {})
     expect(said(room.id)).toEqual(['hi'])
@@ -578,7 +580,7 @@ describe('posts', () => {
     sim.faults.on({ method: 'POST', path: /messages$/, drop: true, afterWork: true })
     const send = (key: string, t: string): Promise<unknown> =>
       postOnce(
-        { adapter, posts, lanes: new PostLanes(), clock },
+        { adapter, posts, lanes: new KeyedMutex(), clock },
         {
           key,
           to: at(room),
@@ -592,7 +594,7 @@ describe('posts', () => {
     expect(said(room.id)).toEqual(['a | table\n@\u200beveryone'])
     ann.closedDms = true
     const closed = adapter.send(at(sim.dm(ann)), { kind: 'text', text: 'hi' }, 'k2', async () => {})
-    await expect(closed).rejects.toThrow(PostRefused)
+    await expect(closed).rejects.toThrow(PostRefusedError)
     sim.deny(room, 'SEND_MESSAGES')
     await expect(settled(send('k3', 'no'))).rejects.toThrow('permission')
   })
@@ -603,7 +605,7 @@ describe('posts', () => {
     const ref = await adapter.send(at(room), file, 'f1', async () => {})
     const [m] = sim.botMessages(room.id)
     expect(Buffer.from(m?.attachments[0]?.bytes ?? []).toString()).toBe('dätä')
-    const found = await adapter.find(at(room), {
+    const found = await adapter.findPost(at(room), {
       key: 'f1',
       at: clock.now(),
       kind: 'file',
@@ -628,13 +630,13 @@ describe('posts', () => {
     const thread = sim.startThread(bob, room, 't', { from: start })
     const m = sim.say(ann, thread, `hey <@${bob.id}>`, { files: [{ name: 'a.txt', bytes: 'x'.repeat(50) }] })
     await adapter.send(at(thread), { kind: 'text', text: 'mine' }, 'h', async () => {})
-    const ref: MessageRef = { channel: 'discord', room: thread.id, id: m.id }
+    const ref: MessageRef = { platform: 'discord', channel: thread.id, id: m.id }
     await adapter.mark(ref, 'received')
     expect([...m.reactions.keys()]).toEqual(['👀'])
     await adapter.mark(ref, 'none')
     expect(m.reactions.size).toBe(0)
     await adapter.mark({ ...ref, id: '1' }, 'received')
-    const history = await adapter.history(at(thread), { limit: 20 })
+    const history = await adapter.fetchMessages(at(thread), { limit: 20 })
     expect(history.map((h) => [h.text, h.own])).toEqual([
       ['the beginning', false],
       ['hey @bob', false],
@@ -666,7 +668,7 @@ describe('approvals', () => {
     const press = sim.press(ann, ref.id, ids[0] as string)
     expect(await press.outcome).toEqual({ kind: 'deferredUpdate' })
     await until(() => gateway.decisions.length === 1)
-    expect(gateway.decisions[0]).toMatchObject({ verb: 'approve', approval: card('').approval, by: { id: ann.id } })
+    expect(gateway.decisions[0]).toMatchObject({ action: 'approve', approval: card('').approval, by: { id: ann.id } })
     const find = {
       key: `approval:${card('').approval}`,
       at: clock.now(),
@@ -674,7 +676,7 @@ describe('approvals', () => {
       text: '',
       owned: new Set<string>(),
     } as const
-    expect(await adapter.find(at(room), find)).toEqual(ref)
+    expect(await adapter.findPost(at(room), find)).toEqual(ref)
     const closed = { kind: 'closed', outcome: 'approved', by: 'ann_*', note: 'go @everyone' } as const
     await adapter.edit(ref, { kind: 'card', card: card('rm -rf x', { state: closed }) })
     expect(m?.content).toContain('**Approved** by ann\\_\\*')
@@ -709,7 +711,7 @@ describe('approvals', () => {
     const form = sim.submitModal(press, { choice: 'deny', note: 'not today' })
     expect(await form.outcome).toEqual({ kind: 'deferredUpdate' })
     await until(() => gateway.decisions.length === 1)
-    expect(gateway.decisions[0]).toMatchObject({ verb: 'deny', note: 'not today' })
+    expect(gateway.decisions[0]).toMatchObject({ action: 'deny', note: 'not today' })
   })
 
   test('a slow store: acknowledged at once, twice pressed, told privately; a broken one says so', async () => {
@@ -756,11 +758,11 @@ describe('commands', () => {
     const status = sim.command(ann, thread, 'status')
     await until(() => status.shown)
     expect(status.shown).toMatchObject({ content: 'fine', ephemeralFor: ann.id })
-    expect(gateway.commands[0]).toMatchObject({ key: status.id, name: 'status', room: thread.id, to: at(thread) })
+    expect(gateway.commands[0]).toMatchObject({ key: status.id, name: 'status', channel: thread.id, to: at(thread) })
     gateway.reply = { text: 'ann asks: why? @everyone', private: false }
     sim.command(ann, room, 'ask', { prompt: 'why?', model: 'small' })
     await until(() => said(room.id).length === 1)
-    expect(gateway.commands[1]).toMatchObject({ args: { prompt: 'why?', model: 'small' }, room: room.id })
+    expect(gateway.commands[1]).toMatchObject({ args: { prompt: 'why?', model: 'small' }, channel: room.id })
     expect(gateway.commands[1]).not.toHaveProperty('to')
     expect(said(room.id)).toEqual(['ann asks: why? @\u200beveryone'])
     const elsewhere = sim.command(ann, other, 'status')
@@ -788,7 +790,7 @@ test("with the real clock and Discord's limits on, a long answer comes without a
   sim.rateLimits.enabled = true
   const log = createLog('silent', createRedactor([]))
   const config: DiscordConfig = { guild: '', channels: [], bots: [], archive_minutes: 60, api_url: sim.apiUrl }
-  const tools = { clock: systemClock, log, lanes: new PostLanes(), commands: [] }
+  const tools = { clock: systemClock, log, lanes: new KeyedMutex(), commands: [] }
   const adapter = createDiscordAdapter({ config, token: sim.token, tools })
   adapters.push(adapter)
   await adapter.start(gateway)

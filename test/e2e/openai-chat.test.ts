@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CompletionFailed, complete } from '../../src/model/complete.ts'
+import { CompletionError, complete } from '../../src/model/complete.ts'
 import type { Message } from '../../src/model/message.ts'
 import { ModelError, type ModelEvent, type ModelSettings } from '../../src/model/model-provider.ts'
 import { createOpenAiChatProvider } from '../../src/model/openai-chat/provider.ts'
@@ -295,8 +295,8 @@ describe('complete', () => {
       await clock.advance(1)
     }
     const error = await r.done.catch((e: unknown) => e)
-    expect(error).toBeInstanceOf(CompletionFailed)
-    expect((error as CompletionFailed).shown).toBe(r.shown())
+    expect(error).toBeInstanceOf(CompletionError)
+    expect((error as CompletionError).shown).toBe(r.shown())
     expect(r.shown()).not.toBe('')
     expect(sim.completions).toHaveLength(4)
   })

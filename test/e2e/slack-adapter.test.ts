@@ -3,7 +3,7 @@ import { checkSlack } from '../../channels/slack/check.ts'
 import { SLACK_NEEDS, slackManifest } from '../../channels/slack/manifest.ts'
 import type { CardView } from '../../src/channel/card.ts'
 import type { Address, Outgoing, PendingPost } from '../../src/channel/channel-adapter.ts'
-import { PostLanes, PostRefused, postOnce } from '../../src/channel/post-once.ts'
+import { KeyedMutex, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
 import { sha256 } from '../../src/util/ids.ts'
 import { Bench } from './slack-support.ts'
 
@@ -15,7 +15,7 @@ const noNote = async (): Promise<void> => {}
 
 function place(): Address {
   const { sim, ada, room } = bench
-  return { channel: 'slack', id: `${room}:${sim.say(ada, room, 'root').ts}` }
+  return { platform: 'slack', id: `${room}:${sim.say(ada, room, 'root').ts}` }
 }
 
 function card(more: Partial<CardView> = {}, payload = 'rm -rf "$X" ``` <b>\u202e'): CardView {
@@ -46,8 +46,8 @@ describe('send, find, edit, remove', () => {
     const [room = '', root = ''] = to.id.split(':')
     const ref = await bench.adapter.send(to, { kind: 'text', text: '**hi** & <!here>' }, 'k1', noNote)
     expect(bench.sim.own(room, root)[0]).toMatchObject({ rendered: '**hi** & < !here>', pinged: [], threadTs: root })
-    expect(await bench.adapter.find(to, pending('k1', 'text'))).toEqual(ref)
-    expect(await bench.adapter.find(to, pending('k2', 'text'))).toBeUndefined()
+    expect(await bench.adapter.findPost(to, pending('k1', 'text'))).toEqual(ref)
+    expect(await bench.adapter.findPost(to, pending('k2', 'text'))).toBeUndefined()
     await bench.adapter.edit(ref, { kind: 'text', text: 'changed' })
     expect(bench.sim.own(room, root)[0]?.rendered).toBe('changed')
     expect(bench.sim.own(room, root)[0]?.metadata).toMatchObject({ event_payload: { key: 'k1' } })
@@ -61,7 +61,7 @@ describe('send, find, edit, remove', () => {
     const posted = bench.sim.own(room, root).map((m) => m.rendered)
     expect(posted.join(' ').replace(/\s+/g, ' ')).toBe(long)
     expect(posted.every((m) => m.length <= 12_000)).toBe(true)
-    await expect(bench.adapter.send(to, { kind: 'text', text: ' \n' }, 'k4', noNote)).rejects.toThrow(PostRefused)
+    await expect(bench.adapter.send(to, { kind: 'text', text: ' \n' }, 'k4', noNote)).rejects.toThrow(PostRefusedError)
   })
 
   test('a long text whose second half was lost is completed, not doubled', async () => {
@@ -80,21 +80,21 @@ describe('send, find, edit, remove', () => {
   test('direct messages to a person, and refusals in plain words', async () => {
     bench = await Bench.start()
     const { sim, ada, room } = bench
-    const ref = await bench.adapter.send({ channel: 'slack', id: ada }, { kind: 'text', text: 'hello' }, 'd1', noNote)
-    expect(ref.room).toBe(sim.im(ada).id)
-    expect(await bench.adapter.find({ channel: 'slack', id: ada }, pending('d1', 'text'))).toEqual(ref)
+    const ref = await bench.adapter.send({ platform: 'slack', id: ada }, { kind: 'text', text: 'hello' }, 'd1', noNote)
+    expect(ref.channel).toBe(sim.im(ada).id)
+    expect(await bench.adapter.findPost({ platform: 'slack', id: ada }, pending('d1', 'text'))).toEqual(ref)
     sim.people.leave(sim.bot.userId, room)
-    const refused = bench.adapter.send({ channel: 'slack', id: room }, { kind: 'text', text: 'x' }, 'd2', noNote)
+    const refused = bench.adapter.send({ platform: 'slack', id: room }, { kind: 'text', text: 'x' }, 'd2', noNote)
     await expect(refused).rejects.toThrow('The app is not a member of this channel.')
     sim.setScopes(['im:write'])
-    const scope = bench.adapter.send({ channel: 'slack', id: ada }, { kind: 'text', text: 'x' }, 'd3', noNote)
+    const scope = bench.adapter.send({ platform: 'slack', id: ada }, { kind: 'text', text: 'x' }, 'd3', noNote)
     await expect(scope).rejects.toThrow('The Slack app lacks the scope chat:write.')
     sim.faults.on({ method: 'chat.postMessage', times: 1, retryAfter: 7 })
-    const limited = bench.adapter.send({ channel: 'slack', id: ada }, { kind: 'text', text: 'x' }, 'd4', noNote)
+    const limited = bench.adapter.send({ platform: 'slack', id: ada }, { kind: 'text', text: 'x' }, 'd4', noNote)
     await expect(limited).rejects.toMatchObject({ retryAfterMs: 7000 })
     sim.revoke()
-    const revoked = bench.adapter.send({ channel: 'slack', id: ada }, { kind: 'text', text: 'x' }, 'd5', noNote)
-    await expect(revoked).rejects.not.toBeInstanceOf(PostRefused)
+    const revoked = bench.adapter.send({ platform: 'slack', id: ada }, { kind: 'text', text: 'x' }, 'd5', noNote)
+    await expect(revoked).rejects.not.toBeInstanceOf(PostRefusedError)
     expect(bench.adapter.state().state).toBe('failed')
   })
 
@@ -118,13 +118,13 @@ describe('send, find, edit, remove', () => {
     bench.sim.say(bench.ada, room, 'a &amp; b', { thread_ts: root, raw: true })
     await bench.adapter.send(to, { kind: 'text', text: 'mine' }, 'h1', noNote)
     const last = bench.sim.say(bench.ada, room, 'last', { thread_ts: root }).ts
-    const lines = await bench.adapter.history(to, { limit: 2, before: last })
+    const lines = await bench.adapter.fetchMessages(to, { limit: 2, before: last })
     expect(lines.map((l) => [l.author.name, l.own, l.text])).toEqual([
       ['ada', false, 'a & b'],
       ['turnstone', true, 'mine'],
     ])
-    const ref = { channel: 'slack' as const, room, id: last }
-    expect(bench.adapter.link(to, ref)).toBe(
+    const ref = { platform: 'slack' as const, channel: room, id: last }
+    expect(bench.adapter.permalink(to, ref)).toBe(
       `https://sim.slack.com/archives/${room}/p${last.replace('.', '')}?thread_ts=${root}&cid=${room}`,
     )
     await bench.adapter.mark(ref, 'received')
@@ -133,8 +133,8 @@ describe('send, find, edit, remove', () => {
     await bench.adapter.mark(ref, 'none')
     await bench.adapter.mark(ref, 'none')
     expect(bench.sim.messages(room, root).at(-1)?.reactions).toEqual({})
-    expect(await bench.adapter.open({ room: 'D1', message: '1.2' }, '')).toEqual({
-      to: { channel: 'slack', id: 'D1', thread: '1.2' },
+    expect(await bench.adapter.openThread({ room: 'D1', message: '1.2' }, '')).toEqual({
+      to: { platform: 'slack', id: 'D1', thread: '1.2' },
     })
   })
 
@@ -159,7 +159,7 @@ describe('send, find, edit, remove', () => {
 /** As the gateway posts: once, over any fault. */
 async function post(to: Address, outgoing: Outgoing, key: string) {
   const { adapter, posts, clock } = bench
-  const tools = { adapter, posts, clock, lanes: new PostLanes() }
+  const tools = { adapter, posts, clock, lanes: new KeyedMutex() }
   const { kind } = outgoing
   const send = (note: (mark: string) => Promise<void>) => adapter.send(to, outgoing, key, note)
   return (await postOnce(tools, { key, to, kind, text: kind === 'text' ? outgoing.text : '', send }, forever)).ref
@@ -181,9 +181,9 @@ describe('cards', () => {
       ['ts:deny', 'Reject', 'a1b2c3'],
       ['ts:note', 'Note…', 'a1b2c3'],
     ])
-    expect(await bench.adapter.find(to, pending('approval:a1b2c3#9', 'card'))).toEqual(ref)
+    expect(await bench.adapter.findPost(to, pending('approval:a1b2c3#9', 'card'))).toEqual(ref)
     const owned = new Set([ref.id])
-    expect(await bench.adapter.find(to, pending('approval:a1b2c3#9', 'card', { owned }))).toBeUndefined()
+    expect(await bench.adapter.findPost(to, pending('approval:a1b2c3#9', 'card', { owned }))).toBeUndefined()
     const state = { kind: 'closed', outcome: 'denied', by: 'ada <!here>', note: 'not *now*\nlater' } as const
     await bench.adapter.edit(ref, { kind: 'card', card: card({ state }) })
     const [closed] = bench.sim.own(room, root)
@@ -235,7 +235,7 @@ describe('buttons, modals, commands', () => {
     const press = bench.sim.press(bench.ada, room, ref.id, 'ts:deny')
     await press.ack
     expect(press.delivery.state).toBe('acked')
-    expect(bench.inbound.decisions).toMatchObject([{ approval: 'a1b2c3', verb: 'deny', by: { id: bench.ada } }])
+    expect(bench.inbound.decisions).toMatchObject([{ approval: 'a1b2c3', action: 'deny', by: { id: bench.ada } }])
     release()
     await expect
       .poll(() => bench.sim.ephemerals(bench.ada))
@@ -261,7 +261,7 @@ describe('buttons, modals, commands', () => {
     await sent.ack
     await expect
       .poll(() => bench.inbound.decisions)
-      .toMatchObject([{ verb: 'approve', note: 'be careful', approval: 'a1b2c3' }])
+      .toMatchObject([{ action: 'approve', note: 'be careful', approval: 'a1b2c3' }])
     expect(bench.sim.failures).toEqual([])
     bench.sim.faults.on({ method: 'views.open', times: 1, error: 'expired_trigger_id' })
     await bench.sim.press(bench.ada, room, ref.id, 'ts:note').ack
@@ -280,7 +280,7 @@ describe('buttons, modals, commands', () => {
     await used.ack
     await expect
       .poll(() => bench.inbound.commands)
-      .toMatchObject([{ name: 'words', args: { text: 'status' }, room, key: used.triggerId }])
+      .toMatchObject([{ name: 'words', args: { text: 'status' }, channel: room, key: used.triggerId }])
     await expect
       .poll(() =>
         sim
@@ -330,7 +330,7 @@ describe('http mode', () => {
     sim.say(ada, sim.im(ada).id, 'over http')
     await expect.poll(() => bench.inbound.messages.map((m) => m.text)).toEqual(['over http'])
     const ref = await bench.adapter.send(
-      { channel: 'slack', id: room },
+      { platform: 'slack', id: room },
       { kind: 'card', card: card() },
       'approval:a1b2c3',
       noNote,
@@ -383,8 +383,8 @@ describe('for the operator', () => {
     expect(http).toContain('https://x.example/slack/events')
     const to = place()
     await bench.adapter.send(to, { kind: 'file', name: 'a', content: 'x', comment: '' }, 'f', noNote)
-    await bench.adapter.mark({ channel: 'slack', room: bench.room, id: to.id.split(':')[1] ?? '' }, 'received')
-    await bench.adapter.history(to, { limit: 5 })
+    await bench.adapter.mark({ platform: 'slack', channel: bench.room, id: to.id.split(':')[1] ?? '' }, 'received')
+    await bench.adapter.fetchMessages(to, { limit: 5 })
     expect(bench.sim.calls.filter((c) => c.error === 'missing_scope')).toEqual([])
   })
 })

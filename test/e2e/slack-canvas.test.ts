@@ -29,7 +29,7 @@ async function asked(): Promise<{ to: Address; root: string }> {
   const before = bench.inbound.messages.length
   const root = sim.say(ada, room, `${sim.mention} go`).ts
   await expect.poll(() => bench.inbound.messages.length).toBe(before + 1)
-  return { to: { channel: 'slack', id: `${room}:${root}` }, root }
+  return { to: { platform: 'slack', id: `${room}:${root}` }, root }
 }
 
 const own = (root: string): SeenMessage[] => bench.sim.own(bench.room, root)

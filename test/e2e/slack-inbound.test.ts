@@ -16,8 +16,12 @@ describe('what people write', () => {
     await expect.poll(() => bench.inbound.messages.length).toBe(10)
     await expect.poll(() => sim.deliveries.every((d) => d.state === 'acked')).toBe(true)
     const first = bench.inbound.messages.find((m) => m.text === 'hello 0')
-    expect(first).toMatchObject({ addressed: 'mention', place: { kind: 'channel', room }, author: { name: 'ada' } })
-    expect(first?.place.to.id).toBe(`${room}:${first?.ref.id}`)
+    expect(first).toMatchObject({
+      addressed: 'mention',
+      location: { kind: 'channel', channel: room },
+      author: { name: 'ada' },
+    })
+    expect(first?.location.to.id).toBe(`${room}:${first?.ref.id}`)
     expect(first?.key).toBe(`slack:${sim.world.team.id}:${room}:${first?.ref.id}`)
   })
 
@@ -31,7 +35,7 @@ describe('what people write', () => {
     expect(bench.inbound.messages[0]).toMatchObject({
       addressed: 'mention',
       replyTo: root,
-      place: { kind: 'conversation', to: { id: `${room}:${root}` }, startedByPeople: true },
+      location: { kind: 'conversation', to: { id: `${room}:${root}` }, startedByPeople: true },
     })
     sim.say(ada, room, 'plain reply', { thread_ts: root })
     const im = sim.im(ada).id
@@ -45,7 +49,7 @@ describe('what people write', () => {
     expect(bench.inbound.messages[1]).toMatchObject({ addressed: 'thread', text: 'plain reply' })
     expect(bench.inbound.messages[2]).toMatchObject({
       addressed: 'direct',
-      place: { kind: 'conversation', to: { channel: 'slack', id: im, thread: dm } },
+      location: { kind: 'conversation', to: { platform: 'slack', id: im, thread: dm } },
       attachments: [{ name: 'a.txt', size: 2 }, { name: 'b.png' }],
     })
   })
@@ -56,7 +60,7 @@ describe('what people write', () => {
     const root = sim.say(ada, room, `${sim.mention} one`).ts
     await expect.poll(texts).toEqual(['one'])
     const ref = await bench.adapter.send(
-      { channel: 'slack', id: `${room}:${root}` },
+      { platform: 'slack', id: `${room}:${root}` },
       { kind: 'text', text: 'ours' },
       'k',
       async () => {},
@@ -69,7 +73,7 @@ describe('what people write', () => {
     sim.people.delete(room, ref.id)
     await expect.poll(() => bench.inbound.removed).toEqual([ref])
     const second = await bench.adapter.send(
-      { channel: 'slack', id: `${room}:${root}` },
+      { platform: 'slack', id: `${room}:${root}` },
       { kind: 'text', text: 'ours' },
       'k2',
       async () => {},
@@ -125,7 +129,7 @@ describe('delivery', () => {
     bench = await Bench.start({ factor: 40 })
     const { sim, ada } = bench
     const im = sim.im(ada).id
-    bench.inbound.places = [{ to: { channel: 'slack', id: im }, after: bench.clock.now() }]
+    bench.inbound.places = [{ to: { platform: 'slack', id: im }, after: bench.clock.now() }]
     sim.sockets.silence()
     sim.say(ada, im, 'heard late')
     await expect.poll(texts, { timeout: 10_000 }).toEqual(['heard late'])
@@ -153,14 +157,14 @@ describe('delivery', () => {
     for (const text of ['one', 'two']) sim.say(ada, room, text, { thread_ts: root })
     sim.say(ada, im, 'dm reply', { thread_ts: dm })
     bench.inbound.places = [
-      { to: { channel: 'slack', id: `${room}:${root}` }, after: since - 1 },
-      { to: { channel: 'slack', id: im }, after: since - 1 },
+      { to: { platform: 'slack', id: `${room}:${root}` }, after: since - 1 },
+      { to: { platform: 'slack', id: im }, after: since - 1 },
     ]
     await bench.adapter.start(bench.inbound)
     await expect.poll(() => texts().includes('two') && texts().includes('dm reply')).toBe(true)
     expect(texts().filter((t) => t === 'one' || t === 'two')).toEqual(['one', 'two'])
     const reply = bench.inbound.messages.find((m) => m.text === 'dm reply')
-    expect(reply?.place.to).toEqual({ channel: 'slack', id: im, thread: dm })
+    expect(reply?.location.to).toEqual({ platform: 'slack', id: im, thread: dm })
   })
 })
 

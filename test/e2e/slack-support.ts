@@ -10,7 +10,7 @@ import type {
   MessageRef,
 } from '../../src/channel/channel-adapter.ts'
 import { createPostLog } from '../../src/channel/post-log.ts'
-import { PostLanes } from '../../src/channel/post-once.ts'
+import { KeyedMutex } from '../../src/channel/post-once.ts'
 import { type Config, configSchema } from '../../src/config/config.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { createLog } from '../../src/util/log.ts'
@@ -40,7 +40,7 @@ export class FakeInbound implements InboundHandler {
   onMessage: (m: InboundMessage) => Promise<void> = async () => {}
   onDecision: (d: InboundDecision) => Promise<DecisionReceipt> = async () => ({ effective: true, text: '' })
   onCommand: (c: InboundCommand) => Promise<CommandReply> = async () => ({ text: 'done', private: true })
-  places: { to: { channel: 'slack'; id: string }; after: number }[] = []
+  places: { to: { platform: 'slack'; id: string }; after: number }[] = []
 
   async message(m: InboundMessage): Promise<void> {
     await this.onMessage(m)
@@ -63,7 +63,7 @@ export class FakeInbound implements InboundHandler {
     this.removed.push(ref)
   }
 
-  async missed() {
+  async missedConversations() {
     return this.places
   }
 }
@@ -113,7 +113,7 @@ export class Bench {
       config: this.config,
       tokens: { bot: this.sim.botToken, app: this.sim.appToken, signingSecret: this.sim.signingSecret },
       publicUrl: 'http://127.0.0.1',
-      tools: { clock: this.clock, log, lanes: new PostLanes(), commands: [] },
+      tools: { clock: this.clock, log, lanes: new KeyedMutex(), commands: [] },
     })
     this.#all.push(made.adapter)
     return made

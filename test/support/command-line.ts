@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
+const MAIN = resolve(import.meta.dirname, '../../src/app/main.ts')
 
 export interface Ran {
   readonly code: number | null

@@ -2,16 +2,17 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runTurn } from '../../src/agent/run-turn.ts'
-import type { AgentTools } from '../../src/agent/turn-context.ts'
-import type { ChannelType, InboundMessage } from '../../src/channel/channel-adapter.ts'
-import { PostLanes } from '../../src/channel/post-once.ts'
+import type { AgentDeps } from '../../src/agent/turn-context.ts'
+import type { InboundMessage, Platform } from '../../src/channel/channel-adapter.ts'
+import { KeyedMutex } from '../../src/channel/post-once.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
-import { repaintCards } from '../../src/gateway/card-painter.ts'
-import { Decisions } from '../../src/gateway/decisions.ts'
-import type { GatewayTools } from '../../src/gateway/gateway-tools.ts'
-import { Inbox } from '../../src/gateway/inbox.ts'
+import { redrawCards } from '../../src/gateway/cards/card-painter.ts'
+import { Decisions } from '../../src/gateway/cards/decisions.ts'
+import type { GatewayDeps } from '../../src/gateway/gateway-deps.ts'
+import { Inbox } from '../../src/gateway/incoming/inbox.ts'
 import { createTurnOutlet } from '../../src/gateway/turn-outlet.ts'
+import { Identities } from '../../src/identity/identities.ts'
 import { createLocalJobs } from '../../src/jobs/local-jobs.ts'
 import { createLocalSignals } from '../../src/jobs/local-signals.ts'
 import type { ModelProvider } from '../../src/model/model-provider.ts'
@@ -22,7 +23,6 @@ import { createToolCatalog } from '../../src/tool/tool-catalog.ts'
 import { createLog } from '../../src/util/log.ts'
 import { createRedactor } from '../../src/util/redact.ts'
 import { type Clock, systemClock } from '../../src/util/time.ts'
-import { Identities } from '../../src/workstream/identities.ts'
 import { FakeAdapter, FakePlatform } from './fake-adapter.ts'
 
 export const USERS = {
@@ -40,7 +40,7 @@ export async function startEngine(options: {
   clock?: Clock
   config?: (config: Config) => Config
   secrets?: readonly string[]
-  channel?: ChannelType
+  channel?: Platform
 }) {
   const clock = options.clock ?? systemClock
   const base = loadConfig({}, { env: {}, cwd: mkdtempSync(join(tmpdir(), 'engine-')), home: '/nonexistent' })
@@ -59,7 +59,7 @@ export async function startEngine(options: {
     label: (a: string) => a,
     get: async () => options.model,
   }
-  const tools: GatewayTools = {
+  const deps: GatewayDeps = {
     config,
     store,
     clock,
@@ -67,20 +67,20 @@ export async function startEngine(options: {
     redactor,
     queue,
     signals,
-    lanes: new PostLanes(),
+    lanes: new KeyedMutex(),
     models,
     identities: new Identities(store, clock, config.users),
-    adapters: new Map([[adapter.type, adapter]]),
+    adapters: new Map([[adapter.platform, adapter]]),
   }
-  const inbox = new Inbox(tools)
-  const decisions = new Decisions(tools)
+  const inbox = new Inbox(deps)
+  const decisions = new Decisions(deps)
   const counts: string[] = []
-  const agent: AgentTools = {
-    ...tools,
+  const agent: AgentDeps = {
+    ...deps,
     models,
     catalog: createToolCatalog(options.tools ?? []),
     checker: new ArgumentChecker(),
-    outlet: createTurnOutlet(tools),
+    outlet: createTurnOutlet(deps),
     workspaceOf: async () => tmpdir(),
     refuseUnshowable: (a) => decisions.refuseUnshowable(a),
     count: (what) => counts.push(what),
@@ -91,13 +91,13 @@ export async function startEngine(options: {
   )
   await adapter.start(inbox)
   return {
-    ...tools,
+    ...deps,
     inbox,
     adapter,
     platform,
     counts,
     logLines: lines,
-    repaint: () => repaintCards(tools, AbortSignal.timeout(5000)),
+    repaint: () => redrawCards(deps, AbortSignal.timeout(5000)),
     async stop(graceMs = 0) {
       await queue.stop(graceMs)
       signals.stop()
@@ -115,21 +115,21 @@ export function message(
   at: { thread?: string; dm?: string; id?: string } = {},
 ): InboundMessage {
   const id = at.id ?? `m${nextMessage++}`
-  const room = at.thread ?? at.dm ?? 'chan'
-  const place = { channel: 'discord' as const, id: at.thread ?? at.dm ?? id }
+  const channel = at.thread ?? at.dm ?? 'chan'
+  const place = { platform: 'discord' as const, id: at.thread ?? at.dm ?? id }
   return {
     key: `discord:${id}`,
-    channel: 'discord',
+    platform: 'discord',
     author: { id: `u-${author}`, name: author, bot: false },
     text,
     attachments: [],
-    ref: { channel: 'discord', room, id },
+    ref: { platform: 'discord', channel, id },
     sentAt: Date.now(),
     addressed: at.dm ? 'direct' : at.thread ? 'thread' : 'mention',
-    place:
+    location:
       at.thread || at.dm
         ? { kind: 'conversation', to: place, startedByPeople: false }
-        : { kind: 'channel', room: 'chan', to: place },
+        : { kind: 'channel', channel: 'chan', to: place },
   }
 }
 

@@ -2,16 +2,16 @@ import type {
   Address,
   Attachment,
   ChannelAdapter,
-  ChannelType,
   HistoryMessage,
   InboundHandler,
   MessageRef,
   Outgoing,
   PendingPost,
+  Platform,
   PostLog,
   TurnCanvas,
 } from '../../src/channel/channel-adapter.ts'
-import { PostLanes, PostRefused, postOnce } from '../../src/channel/post-once.ts'
+import { KeyedMutex, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
 import type { TurnView } from '../../src/channel/turn-view.ts'
 import { type Clock, systemClock } from '../../src/util/time.ts'
 
@@ -65,15 +65,15 @@ export function plainText(view: TurnView, section: number): string {
 }
 
 export class FakeAdapter implements ChannelAdapter {
-  readonly type: ChannelType
-  readonly platform: FakePlatform
+  readonly platform: Platform
+  readonly world: FakePlatform
   readonly #clock: Clock
-  readonly #lanes = new PostLanes()
+  readonly #lanes = new KeyedMutex()
   inbound: InboundHandler | undefined
 
-  constructor(platform: FakePlatform, type: ChannelType = 'discord', clock: Clock = systemClock) {
-    this.platform = platform
-    this.type = type
+  constructor(world: FakePlatform, type: Platform = 'discord', clock: Clock = systemClock) {
+    this.world = world
+    this.platform = type
     this.#clock = clock
   }
 
@@ -89,9 +89,9 @@ export class FakeAdapter implements ChannelAdapter {
     return { state: 'ready' as const }
   }
 
-  async open(from: { room: string; message: string }): Promise<{ to: Address; notice?: string }> {
-    this.platform.opened.push(from)
-    return { to: { channel: this.type, id: from.message } }
+  async openThread(from: { room: string; message: string }): Promise<{ to: Address; notice?: string }> {
+    this.world.opened.push(from)
+    return { to: { platform: this.platform, id: from.message } }
   }
 
   canvas(to: Address, turn: string, posts: PostLog): TurnCanvas {
@@ -126,25 +126,25 @@ export class FakeAdapter implements ChannelAdapter {
     key: string,
     _note: (mark: string) => Promise<void>,
   ): Promise<MessageRef> {
-    this.platform.beforeSend(outgoing)
-    const id = this.platform.nextId()
-    this.platform.posts.push({ id, to, key, outgoing, deleted: false })
-    return { channel: this.type, room: to.id, id }
+    this.world.beforeSend(outgoing)
+    const id = this.world.nextId()
+    this.world.posts.push({ id, to, key, outgoing, deleted: false })
+    return { platform: this.platform, channel: to.id, id }
   }
 
-  async find(_to: Address, post: PendingPost): Promise<MessageRef | undefined> {
-    const found = this.platform.posts.find((p) => p.key === post.key && !p.deleted)
-    return found && { channel: this.type, room: found.to.id, id: found.id }
+  async findPost(_to: Address, post: PendingPost): Promise<MessageRef | undefined> {
+    const found = this.world.posts.find((p) => p.key === post.key && !p.deleted)
+    return found && { platform: this.platform, channel: found.to.id, id: found.id }
   }
 
   async edit(ref: MessageRef, outgoing: Outgoing): Promise<void> {
-    this.platform.beforeEdit(outgoing)
-    const found = this.platform.posts.find((p) => p.id === ref.id && !p.deleted)
+    this.world.beforeEdit(outgoing)
+    const found = this.world.posts.find((p) => p.id === ref.id && !p.deleted)
     if (found) found.outgoing = outgoing
   }
 
   async remove(ref: MessageRef): Promise<void> {
-    for (const p of this.platform.posts) if (p.id === ref.id) p.deleted = true
+    for (const p of this.world.posts) if (p.id === ref.id) p.deleted = true
   }
 
   filesBefore(): readonly number[] {
@@ -152,24 +152,24 @@ export class FakeAdapter implements ChannelAdapter {
   }
 
   async mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void> {
-    this.platform.marks.push({ ref, sign })
+    this.world.marks.push({ ref, sign })
   }
 
-  async history(): Promise<readonly HistoryMessage[]> {
-    return this.platform.history
+  async fetchMessages(): Promise<readonly HistoryMessage[]> {
+    return this.world.history
   }
 
   async download(file: Attachment): Promise<Uint8Array> {
-    const bytes = this.platform.files.get(file.url)
-    if (!bytes) throw new PostRefused('no such file')
+    const bytes = this.world.files.get(file.url)
+    if (!bytes) throw new PostRefusedError('no such file')
     return bytes
   }
 
-  async close(to: Address): Promise<void> {
-    this.platform.closed.push(to)
+  async archive(to: Address): Promise<void> {
+    this.world.closed.push(to)
   }
 
-  link(to: Address, ref?: MessageRef): string {
+  permalink(to: Address, ref?: MessageRef): string {
     return `fake://${to.id}/${ref?.id ?? ''}`
   }
 }

@@ -1,4 +1,4 @@
-import { createGateway } from '../../src/app.ts'
+import { createGateway } from '../../src/app/gateway.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { messageOf, TurnstoneError } from '../../src/util/errors.ts'
 import { SkewedClock } from './skewed-clock.ts'

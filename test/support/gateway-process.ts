@@ -13,7 +13,7 @@ export interface ProcessOptions {
 }
 
 const ENTRY = resolve(import.meta.dirname, 'gateway-child.ts')
-const SHIPPED = resolve(import.meta.dirname, '../../src/main.ts')
+const SHIPPED = resolve(import.meta.dirname, '../../src/app/main.ts')
 const READY_WITHIN = 20_000
 /** Compiled code of earlier starts: they are many. */
 const COMPILED = join(tmpdir(), 'gateway-compiled')

@@ -1,6 +1,6 @@
 import type { CatalogTool, RunContext, ToolResult } from '../../src/tool/catalog-tool.ts'
 import { defineTool } from '../../src/tool/define-tool.ts'
-import { success } from '../../src/tool/execute-calls.ts'
+import { success } from '../../src/tool/run-plan.ts'
 
 /** A tool whose runs are counted and whose course a test decides. */
 export function probeTool(

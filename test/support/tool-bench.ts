@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { textOf } from '../../src/model/message.ts'
 import { ArgumentChecker } from '../../src/tool/arguments.ts'
-import type { CatalogTool, FileLedger, PlanScope, ReadyPlan, ToolResult } from '../../src/tool/catalog-tool.ts'
+import type { CatalogTool, PlanScope, ReadyPlan, ToolResult } from '../../src/tool/catalog-tool.ts'
 import { limitedContent } from '../../src/tool/limit-result.ts'
 import { systemClock } from '../../src/util/time.ts'
+import type { FileLedger } from '../../src/workspace/file-ledger.ts'
+import { prepareWorkspace } from '../../src/workspace/workspace.ts'
 import { createTools } from '../../tools/index.ts'
 import type { ToolSettings } from '../../tools/support/settings.ts'
-import { prepareWorkspace } from '../../tools/support/workspace.ts'
 
 /** The real tools on a fresh folder, called as the pipeline calls them but without a policy. */
 export function toolBench(settings: Partial<ToolSettings> = {}, vision = true) {

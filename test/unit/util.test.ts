@@ -62,16 +62,16 @@ describe('redaction', () => {
   const redactor = createRedactor(['hunter2-long-secret', 'pa"ss/word'])
 
   it.each(TOKENS)('takes out %s', (token) => {
-    const out = redactor.text(`before ${token} after`)
+    const out = redactor.redact(`before ${token} after`)
     expect(out).toBe('before [redacted] after')
-    expect(redactor.finds(token)).toBe(true)
+    expect(redactor.containsSecret(token)).toBe(true)
   })
 
   it('takes out configured values however they are spelled', () => {
-    expect(redactor.text('x=hunter2-long-secret;')).toBe('x=[redacted];')
-    expect(redactor.text(JSON.stringify({ a: 'pa"ss/word' }))).toBe('{"a":"[redacted]"}')
-    expect(redactor.text(encodeURIComponent('pa"ss/word'))).toBe('[redacted]')
-    expect(redactor.finds('nothing here, not even sk- or ghp_')).toBe(false)
+    expect(redactor.redact('x=hunter2-long-secret;')).toBe('x=[redacted];')
+    expect(redactor.redact(JSON.stringify({ a: 'pa"ss/word' }))).toBe('{"a":"[redacted]"}')
+    expect(redactor.redact(encodeURIComponent('pa"ss/word'))).toBe('[redacted]')
+    expect(redactor.containsSecret('nothing here, not even sk- or ghp_')).toBe(false)
   })
 
   it('finds secrets over chunk borders, wherever they fall, and loses nothing else', () => {
@@ -89,7 +89,7 @@ describe('redaction', () => {
         }
         out += stream.push(text.slice(at)) + stream.end()
         for (const secret of secrets) expect(out).not.toContain(secret)
-        expect(out).toBe(redactor.text(text))
+        expect(out).toBe(redactor.redact(text))
       }),
       { numRuns: 300 },
     )

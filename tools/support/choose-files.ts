@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { holdsSecrets } from './file-access.ts'
+import { holdsSecrets } from '../../src/workspace/paths.ts'
 
 /** Folders that hold what others made: never searched. */
 const SKIPPED = new Set(
@@ -10,9 +10,9 @@ const SKIPPED = new Set(
   ),
 )
 /** Larger files are no source text, bytes. */
-const SIZE_MAX = 10 * 1024 * 1024
+const MAX_FILE_BYTES = 10 * 1024 * 1024
 /** A search over more files is cut here. */
-const FILES_MAX = 200_000
+const MAX_FILES = 200_000
 
 export interface Chosen {
   readonly files: readonly string[]
@@ -36,7 +36,7 @@ export async function chooseFiles(root: string, may: (path: string) => boolean, 
       if (!entry.isFile()) continue
       if (holdsSecrets(path) || !may(path)) withheld++
       else if (await small(path)) files.push(path)
-      if (files.length >= FILES_MAX) return { files, withheld, truncated: true }
+      if (files.length >= MAX_FILES) return { files, withheld, truncated: true }
     }
   }
   return { files: files.sort(), withheld, truncated: false }
@@ -53,5 +53,5 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 
 async function small(path: string): Promise<boolean> {
   const info = await stat(path).catch(() => undefined)
-  return info !== undefined && info.size <= SIZE_MAX
+  return info !== undefined && info.size <= MAX_FILE_BYTES
 }

@@ -12,7 +12,7 @@ interface Region {
 }
 
 /** A fault of an edit, in words for the model. */
-export class EditFault extends Error {}
+export class EditError extends Error {}
 
 /** The text with all edits made, or none: throws EditFault and changes nothing. */
 export function applyEdits(text: string, edits: readonly Edit[], named: boolean): string {
@@ -21,7 +21,7 @@ export function applyEdits(text: string, edits: readonly Edit[], named: boolean)
   for (const [n, region] of sorted.entries()) {
     const next = sorted[n + 1]
     if (next && next.start < region.end) {
-      throw new EditFault(`edits[${region.i}] and edits[${next.i}] overlap; nothing was changed`)
+      throw new EditError(`edits[${region.i}] and edits[${next.i}] overlap; nothing was changed`)
     }
   }
   return sorted.reduceRight((out, r) => out.slice(0, r.start) + r.text + out.slice(r.end), text)
@@ -46,7 +46,7 @@ function locateEdit(text: string, edit: Edit, prefix: string): Region {
   const { near_line: near } = edit
   if (near === undefined) {
     const places = lines.slice(0, 20).join(', ')
-    throw new EditFault(
+    throw new EditError(
       `${prefix}old_string stands in ${starts.length} places (lines ${places}); give near_line, more of the text around it, or replace_all`,
     )
   }
@@ -84,6 +84,6 @@ function lineAt(text: string, index: number): number {
   return line
 }
 
-function notFound(prefix: string): EditFault {
-  return new EditFault(`${prefix}old_string was not found; read the file again and copy the text exactly`)
+function notFound(prefix: string): EditError {
+  return new EditError(`${prefix}old_string was not found; read the file again and copy the text exactly`)
 }

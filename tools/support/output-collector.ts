@@ -1,5 +1,5 @@
 /** What a tool's output may hold, characters of each half; together 256 KiB of ASCII. */
-const HALF = 128 * 1024
+const MAX_HALF_CHARS = 128 * 1024
 
 /** Keeps the head and the tail of what a program prints; standard error's lines are marked. Memory is bounded. */
 export class OutputCollector {
@@ -13,8 +13,8 @@ export class OutputCollector {
     const lines = (this.#partial[stream] + text).split('\n')
     this.#partial[stream] = lines.pop() ?? ''
     // A line without an end is not held for ever.
-    if (this.#partial[stream].length > HALF) lines.push(this.#take(stream))
-    const added = lines.map((line) => `${mark(stream)}${line}\n`).join('')
+    if (this.#partial[stream].length > MAX_HALF_CHARS) lines.push(this.#take(stream))
+    const added = lines.map((line) => `${streamPrefix(stream)}${line}\n`).join('')
     this.#append(added)
     return added
   }
@@ -23,7 +23,7 @@ export class OutputCollector {
   text(): string {
     for (const stream of ['stdout', 'stderr'] as const) {
       const rest = this.#take(stream)
-      if (rest) this.#append(`${mark(stream)}${rest}\n`)
+      if (rest) this.#append(`${streamPrefix(stream)}${rest}\n`)
     }
     const tail = this.#tail.replace(/^[\uDC00-\uDFFF]/, '')
     const cut = `\n[… ${this.#dropped} characters of output left out here …]\n`
@@ -37,17 +37,17 @@ export class OutputCollector {
   }
 
   #append(text: string): void {
-    const room = HALF - this.#head.length
+    const room = MAX_HALF_CHARS - this.#head.length
     const toHead = room > 0 ? text.slice(0, room) : ''
     this.#head += toHead
     this.#tail += text.slice(toHead.length)
-    const excess = this.#tail.length - HALF
+    const excess = this.#tail.length - MAX_HALF_CHARS
     if (excess <= 0) return
     this.#tail = this.#tail.slice(excess)
     this.#dropped += excess
   }
 }
 
-function mark(stream: 'stdout' | 'stderr'): string {
+function streamPrefix(stream: 'stdout' | 'stderr'): string {
   return stream === 'stderr' ? '[stderr] ' : ''
 }

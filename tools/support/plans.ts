@@ -1,6 +1,6 @@
 import type { Act, InvalidPlan, PlanScope, ToolPlan, ToolResult } from '../../src/tool/catalog-tool.ts'
-import { failure } from '../../src/tool/execute-calls.ts'
-import { locate, PathFault, type Place } from './file-access.ts'
+import { failure } from '../../src/tool/run-plan.ts'
+import { PathError, type ResolvedPath, resolvePath } from '../../src/workspace/paths.ts'
 import type { ToolSettings } from './settings.ts'
 
 /** What a tool's line says of a call that could not even be planned. */
@@ -15,7 +15,7 @@ export async function planned(make: () => Promise<ToolPlan>): Promise<ToolPlan> 
   try {
     return await make()
   } catch (error) {
-    if (error instanceof PathFault) return invalid(NOT_VALID, `Error: ${error.message}`)
+    if (error instanceof PathError) return invalid(NOT_VALID, `Error: ${error.message}`)
     throw error
   }
 }
@@ -25,17 +25,22 @@ export async function observed(run: () => Promise<ToolResult>): Promise<ToolResu
   try {
     return await run()
   } catch (error) {
-    if (error instanceof PathFault) return failure(`Error: ${error.message}`)
+    if (error instanceof PathError) return failure(`Error: ${error.message}`)
     throw error
   }
 }
 
-export function pathAct(act: 'read' | 'write', { path, zone }: Place): Act {
+export function pathAct(act: 'read' | 'write', { path, zone }: ResolvedPath): Act {
   return { act, path, zone }
 }
 
 /** Throws PathFault where the path leads elsewhere than when it was planned. */
-export async function stillAt(raw: string, place: Place, scope: PlanScope, settings: ToolSettings): Promise<void> {
-  const now = await locate(raw, scope, settings)
-  if (now.path !== place.path) throw new PathFault(`${raw} leads elsewhere than when it was planned; nothing was done`)
+export async function stillAt(
+  raw: string,
+  place: ResolvedPath,
+  scope: PlanScope,
+  settings: ToolSettings,
+): Promise<void> {
+  const now = await resolvePath(raw, { root: scope.root, ownPaths: settings.ownPaths })
+  if (now.path !== place.path) throw new PathError('changed', `${raw} now leads somewhere else; nothing was done`)
 }

@@ -1,10 +1,5 @@
 import type { Clock } from '../../src/util/time.ts'
-
-/** Who tools act as; undefined: as the gateway itself, which then is no root. */
-export interface RunAs {
-  readonly uid: number
-  readonly gid: number
-}
+import type { RunAs } from '../../src/workspace/workspace.ts'
 
 /** What the built-in tools are made with. */
 export interface ToolSettings {

@@ -5,18 +5,18 @@ export interface FileHits {
 }
 
 /** What a search may return, characters. */
-const BUDGET = 32_768
+const MAX_SHOWN_CHARS = 32_768
 /** Matches a file shows when not all fit, tried in this order. */
-const PER_FILE = [5, 3, 1]
+const HITS_PER_FILE = [5, 3, 1]
 
 /** Everything if it fits; else the first few matches of each file; else how many each file has. */
 export function showHits(hits: readonly FileHits[]): string {
   if (hits.length === 0) return '(no matches)'
   const all = render(hits, Number.POSITIVE_INFINITY)
-  if (all.length <= BUDGET) return all
-  for (const most of PER_FILE) {
+  if (all.length <= MAX_SHOWN_CHARS) return all
+  for (const most of HITS_PER_FILE) {
     const some = render(hits, most)
-    if (some.length <= BUDGET) return some
+    if (some.length <= MAX_SHOWN_CHARS) return some
   }
   return counts(hits)
 }
@@ -38,7 +38,7 @@ function counts(hits: readonly FileHits[]): string {
   let size = rows[0]?.length ?? 0
   for (const [i, { path, lines }] of sorted.entries()) {
     const row = `${path}: ${lines.length}`
-    if (size + row.length > BUDGET - 100) {
+    if (size + row.length > MAX_SHOWN_CHARS - 100) {
       rows.push(`and ${sorted.length - i} more files`)
       break
     }

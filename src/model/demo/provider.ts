@@ -10,7 +10,7 @@ const HELP =
   'To talk to a real model, set `OPENAI_API_KEY` or write a `[models.main]` block in config.toml.'
 
 /** How much of a result is repeated, characters. */
-const SHOWN = 600
+const MAX_SHOWN_CHARS = 600
 
 /** A scripted model that says it is one: streams, and calls tools on plain requests, so that all can be tried without a key. */
 export function createDemoProvider(settings: Pick<ModelSettings, 'contextWindow'>): ModelProvider {
@@ -46,8 +46,8 @@ function answer({ messages, tools }: ModelRequest): { text: string; call?: ToolC
 
 function report(result: Extract<Message, { role: 'tool' }>): string {
   const text = textOf(result.content)
-  const more = text.length - SHOWN
-  const shown = more > 0 ? `${text.slice(0, SHOWN).toWellFormed()}\n… and ${more} characters more` : text
+  const more = text.length - MAX_SHOWN_CHARS
+  const shown = more > 0 ? `${text.slice(0, MAX_SHOWN_CHARS).toWellFormed()}\n… and ${more} characters more` : text
   const fence = '`'.repeat(Math.max(3, ...(shown.match(/`+/g) ?? []).map((run) => run.length + 1)))
   return `\`${result.name}\` returned:\n\n${fence}\n${shown}\n${fence}`
 }

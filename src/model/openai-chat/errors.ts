@@ -3,7 +3,7 @@ import { oneLine } from '../../util/visible.ts'
 import { ModelError, type ModelErrorCode } from '../model-provider.ts'
 
 /** How much of the server's own words is told, characters. */
-const WORDS_MAX = 200
+const MAX_QUOTED_CHARS = 200
 
 /** Any fault of the client or the server as one plain sentence. The body of an authentication error, which may echo the key, is not told. */
 export function toModelError(error: unknown): ModelError {
@@ -70,7 +70,7 @@ function saidBy({ error }: APIError): string {
   const words = (error as { message?: unknown } | undefined)?.message
   if (typeof words !== 'string' || !words.trim()) return ''
   // Half of a secret would no longer be known as one.
-  return ` ("${oneLine(words, WORDS_MAX).replace(/\S*…$/, '…')}")`
+  return ` ("${oneLine(words, MAX_QUOTED_CHARS).replace(/\S*…$/, '…')}")`
 }
 
 /** ms. */

@@ -4,9 +4,9 @@ import type { ModelRequest, ModelSettings } from '../model-provider.ts'
 
 /** OpenAI's rule for function names. */
 const NAME = /[^a-zA-Z0-9_-]/g
-const NAME_MAX = 64
+const MAX_NAME_CHARS = 64
 /** How much of arguments that were no JSON is sent back, characters. */
-const BROKEN_SHOWN = 500
+const MAX_BROKEN_CHARS = 500
 
 /** OpenAI's own models from gpt-5.4 on take function tools here only without reasoning. */
 const NEEDS_NO_REASONING = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)/
@@ -80,7 +80,7 @@ function assistantMessage(m: Extract<Message, { role: 'assistant' }>): ChatCompl
 }
 
 function safeName(name: string): string {
-  return name.trim().replace(NAME, '_').slice(0, NAME_MAX) || 'unnamed'
+  return name.trim().replace(NAME, '_').slice(0, MAX_NAME_CHARS) || 'unnamed'
 }
 
 /** A malformed text sent back would be refused in every later call. */
@@ -91,5 +91,7 @@ function safeArguments(text: string): string {
   } catch {
     // Not JSON.
   }
-  return text.trim() === '' ? '{}' : JSON.stringify({ malformed_arguments: text.slice(0, BROKEN_SHOWN).toWellFormed() })
+  return text.trim() === ''
+    ? '{}'
+    : JSON.stringify({ malformed_arguments: text.slice(0, MAX_BROKEN_CHARS).toWellFormed() })
 }

@@ -64,13 +64,13 @@ export class Gateway {
   readonly #held = new Map<string, Held>()
   readonly #wss = new WebSocketServer({ noServer: true })
   readonly #world: World
-  readonly #o: GatewayOptions
+  readonly #options: GatewayOptions
   readonly #stalled = new WeakSet<WebSocket>()
   #phaseFaults: { phase: Phase; times: number; act: (ws: WebSocket) => void }[] = []
 
   constructor(world: World, options: GatewayOptions) {
     this.#world = world
-    this.#o = options
+    this.#options = options
   }
 
   attach(server: Server): void {
@@ -173,7 +173,7 @@ export class Gateway {
     ws.on('message', (data) => this.#receive(ws, state, String(data)))
     if (url.searchParams.get('v') !== '10') ws.close(4012, 'Invalid API version')
     else if (!this.#faultAt('connect', ws))
-      this.#send(ws, { op: 10, d: { heartbeat_interval: this.#o.heartbeatMs, _trace: [] } })
+      this.#send(ws, { op: 10, d: { heartbeat_interval: this.#options.heartbeatMs, _trace: [] } })
   }
 
   #lost(h: Held, ws: WebSocket, code: number): void {
@@ -229,7 +229,7 @@ export class Gateway {
   #identify(ws: WebSocket, d: Json): Held | undefined {
     this.identifies++
     if (this.#faultAt('identify', ws)) return undefined
-    if (asString(d.token).replace(/^Bot /, '') !== this.#o.token()) {
+    if (asString(d.token).replace(/^Bot /, '') !== this.#options.token()) {
       ws.close(4004, 'Authentication failed')
       return undefined
     }
@@ -238,7 +238,7 @@ export class Gateway {
       ws.close(4013, 'Invalid intent(s)')
       return undefined
     }
-    if (intents & PRIVILEGED & ~this.#o.privileged()) {
+    if (intents & PRIVILEGED & ~this.#options.privileged()) {
       ws.close(4014, 'Disallowed intent(s)')
       return undefined
     }
@@ -267,9 +267,9 @@ export class Gateway {
       user: { ...this.#world.userJson(this.#world.bot), verified: true, mfa_enabled: true, email: null, flags: 0 },
       guilds: guilds.map((g) => ({ id: g.id, unavailable: true })),
       session_id: h.id,
-      resume_gateway_url: `${this.#o.url()}/resume`,
+      resume_gateway_url: `${this.#options.url()}/resume`,
       ...(Array.isArray(shard) ? { shard } : {}),
-      application: { id: this.#world.bot.id, flags: this.#o.applicationFlags() },
+      application: { id: this.#world.bot.id, flags: this.#options.applicationFlags() },
     })
     if (h.intents & INTENT.guilds) for (const g of guilds) this.#push(h, 'GUILD_CREATE', this.#world.guildCreateJson(g))
   }
@@ -277,12 +277,12 @@ export class Gateway {
   #resume(ws: WebSocket, d: Json): Held | undefined {
     this.resumes++
     if (this.#faultAt('resume', ws)) return undefined
-    if (asString(d.token).replace(/^Bot /, '') !== this.#o.token()) {
+    if (asString(d.token).replace(/^Bot /, '') !== this.#options.token()) {
       ws.close(4004, 'Authentication failed')
       return undefined
     }
     const h = this.#held.get(asString(d.session_id))
-    const late = h && !h.connected && this.#world.clock.now() - h.lostAt > this.#o.resumeWindowMs
+    const late = h && !h.connected && this.#world.clock.now() - h.lostAt > this.#options.resumeWindowMs
     if (!h || late) {
       if (h) this.#kill(h)
       this.#send(ws, { op: 9, d: false })

@@ -12,7 +12,7 @@ import { connectPeer, inner, type Peer, payloadOf } from './socket-peer.ts'
 let sim: SlackSim
 let clock: ManualClock
 let ada: string
-let room: string
+let channel: string
 const cleanups: (() => unknown)[] = []
 
 beforeEach(async () => {
@@ -20,7 +20,7 @@ beforeEach(async () => {
   sim = await SlackSim.start({ clock })
   const user = sim.user('ada')
   ada = user.id
-  room = sim.channel('general', { members: [user] }).id
+  channel = sim.channel('general', { members: [user] }).id
 })
 afterEach(async () => {
   for (const clean of cleanups.splice(0)) await clean()
@@ -32,7 +32,7 @@ const connect = (ack?: Peer['ack']): Promise<Peer> => connectPeer(sim, ack)
 describe('Socket Mode', () => {
   test('a mention comes as two events with one ts, in either order', async () => {
     const peer = await connect()
-    const said = sim.say(ada, room, `${sim.mention} a < b && https://x.test/?a=1&b=2`)
+    const said = sim.say(ada, channel, `${sim.mention} a < b && https://x.test/?a=1&b=2`)
     await Promise.all(said.deliveries.map((d) => d.done))
     expect(peer.events().map((f) => inner(f).type)).toEqual(['message', 'app_mention'])
     const [a, b] = peer.events()
@@ -45,7 +45,7 @@ describe('Socket Mode', () => {
     expect(inner(b).ts).toBe(said.ts)
     expect(payloadOf(a).event_id).not.toBe(payloadOf(b).event_id)
     expect(a).toMatchObject({ retry_attempt: 0, retry_reason: '', accepts_response_payload: false })
-    sim.say(ada, room, `${sim.mention} x`, { order: 'mention-first', gapMs: 5 })
+    sim.say(ada, channel, `${sim.mention} x`, { order: 'mention-first', gapMs: 5 })
     await clock.advance(5)
     await expect
       .poll(() =>
@@ -67,7 +67,7 @@ describe('Socket Mode', () => {
 
   test('no ack: again at once, after a minute, after five', async () => {
     const peer = await connect(false)
-    const [delivery] = sim.say(ada, room, 'hi').deliveries
+    const [delivery] = sim.say(ada, channel, 'hi').deliveries
     await clock.advance(3000)
     await clock.advance(3000 + 60_000)
     await clock.advance(3000 + 300_000)
@@ -79,7 +79,7 @@ describe('Socket Mode', () => {
   })
 
   test('what came without a socket, and what had no ack, goes to the next one', async () => {
-    sim.say(ada, room, 'early')
+    sim.say(ada, channel, 'early')
     const first = await connect(false)
     await expect.poll(() => first.events().length).toBe(1)
     first.ws.close()
@@ -91,8 +91,8 @@ describe('Socket Mode', () => {
 
   test('several sockets, disconnect frames, silence, pings, too many', async () => {
     const [a, b] = [await connect(), await connect()]
-    sim.say(ada, room, 'one')
-    sim.say(ada, room, 'two')
+    sim.say(ada, channel, 'one')
+    sim.say(ada, channel, 'two')
     await expect.poll(() => [a.events().length, b.events().length]).toEqual([1, 1])
     sim.sockets.disconnect('warning', 'ws1')
     await expect.poll(() => a.frames.at(-1)).toMatchObject({ type: 'disconnect', reason: 'warning' })
@@ -102,7 +102,7 @@ describe('Socket Mode', () => {
     await clock.advance(20_000)
     await expect.poll(() => b.pings).toBe(1)
     sim.sockets.silence()
-    sim.say(ada, room, 'lost')
+    sim.say(ada, channel, 'lost')
     await clock.advance(60_000)
     expect([b.events().length, b.pings, b.ws.readyState]).toEqual([1, 1, WebSocket.OPEN])
     sim.rules.mostSockets = 1
@@ -124,14 +124,14 @@ describe('Socket Mode', () => {
 
   test('edits, deletions, other apps, notices, files, reply counts', async () => {
     const peer = await connect()
-    const { ts } = sim.say(ada, room, 'first')
-    sim.people.edit(room, ts, 'second')
-    sim.people.touch(room, ts)
-    sim.people.sayAsApp(room, `<@${sim.bot.userId}> beep`)
-    sim.people.notice(room, 'You can also…')
-    sim.say(ada, room, 'see', { files: [{ name: 'a.png', bytes: 'x' }] })
-    sim.say(ada, room, 'reply', { thread_ts: ts, broadcast: true })
-    sim.people.delete(room, ts)
+    const { ts } = sim.say(ada, channel, 'first')
+    sim.people.edit(channel, ts, 'second')
+    sim.people.touch(channel, ts)
+    sim.people.sayAsApp(channel, `<@${sim.bot.userId}> beep`)
+    sim.people.notice(channel, 'You can also…')
+    sim.say(ada, channel, 'see', { files: [{ name: 'a.png', bytes: 'x' }] })
+    sim.say(ada, channel, 'reply', { thread_ts: ts, broadcast: true })
+    sim.people.delete(channel, ts)
     await expect.poll(() => peer.events().length).toBe(10)
     const events = peer.events().map(inner)
     expect(events.map((e) => e.subtype ?? e.type)).toEqual([
@@ -186,18 +186,18 @@ describe('HTTP mode', () => {
       actions.push(body.user.id)
     })
     expect(await hook.verify()).toBe(true)
-    const said = sim.say(ada, room, `${sim.mention} hello`)
+    const said = sim.say(ada, channel, `${sim.mention} hello`)
     await Promise.all(said.deliveries.map((d) => d.done))
-    await expect.poll(() => sim.own(room, said.ts).map((m) => m.text)).toEqual(['hi'])
-    expect(await sim.slash(ada, room, 'a & b').ack).toBe('you said a & b')
+    await expect.poll(() => sim.own(channel, said.ts).map((m) => m.text)).toEqual(['hi'])
+    expect(await sim.slash(ada, channel, 'a & b').ack).toBe('you said a & b')
     const blocks = [
       {
         type: 'actions' as const,
         elements: [{ type: 'button' as const, action_id: 'ok', text: { type: 'plain_text' as const, text: 'OK' } }],
       },
     ]
-    const { ts = '' } = await made.client.chat.postMessage({ channel: room, text: 'x', blocks })
-    await sim.press(ada, room, ts, 'ok').ack
+    const { ts = '' } = await made.client.chat.postMessage({ channel, text: 'x', blocks })
+    await sim.press(ada, channel, ts, 'ok').ack
     expect(actions).toEqual([ada])
   })
 
@@ -222,7 +222,7 @@ describe('HTTP mode', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     cleanups.push(() => server.close())
     sim.useHttp({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` })
-    sim.say(ada, room, 'hi')
+    sim.say(ada, channel, 'hi')
     await expect.poll(() => sim.deliveries[0]?.attempts[0]?.outcome).toBe('http_error')
     await clock.advance(0)
     await expect.poll(() => seen).toEqual([',', '1,http_error'])
@@ -230,7 +230,7 @@ describe('HTTP mode', () => {
     await clock.advance(60_000)
     await expect.poll(() => seen.length).toBe(3)
     noRetry = true
-    sim.say(ada, room, 'again')
+    sim.say(ada, channel, 'again')
     await expect.poll(() => sim.deliveries[1]?.state).toBe('failed')
     expect(sim.deliveries[1]?.attempts).toHaveLength(1)
   })

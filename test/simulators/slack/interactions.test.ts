@@ -8,14 +8,14 @@ import { connectPeer, type Peer, payloadOf } from './socket-peer.ts'
 let sim: SlackSim
 let clock: ManualClock
 let ada: string
-let room: string
+let channel: string
 
 beforeEach(async () => {
   clock = new ManualClock(Date.now())
   sim = await SlackSim.start({ clock })
   const user = sim.user('ada')
   ada = user.id
-  room = sim.channel('general', { members: [user] }).id
+  channel = sim.channel('general', { members: [user] }).id
 })
 afterEach(async () => {
   await sim.stop()
@@ -42,7 +42,7 @@ describe('interactions', () => {
   })
   const card = async () => {
     const answer = await client().chat.postMessage({
-      channel: room,
+      channel,
       text: 'card',
       blocks: [
         {
@@ -69,7 +69,7 @@ describe('interactions', () => {
         : undefined
     })
     const ts = await card()
-    const pressed = sim.press(ada, room, ts, 'ok')
+    const pressed = sim.press(ada, channel, ts, 'ok')
     await pressed.ack
     const frame = peer.frames.find((f) => f.type === 'interactive')
     expect(frame?.payload).toMatchObject({
@@ -95,12 +95,12 @@ describe('interactions', () => {
     expect(sim.views[0]?.open).toBe(true)
     await sim.submitView(ada, id, { b: { a: 'good' } }).ack
     expect(sim.views[0]?.open).toBe(false)
-    expect(() => sim.press(ada, room, ts, 'other')).toThrow('no live element')
+    expect(() => sim.press(ada, channel, ts, 'other')).toThrow('no live element')
   })
 
   test('a trigger lives three seconds; a press without an ack times out', async () => {
     await connect(false)
-    const pressed = sim.press(ada, room, await card(), 'ok')
+    const pressed = sim.press(ada, channel, await card(), 'ok')
     await clock.advance(3001)
     await pressed.ack
     expect(pressed.delivery).toMatchObject({ state: 'failed', error: 'operation_timed_out' })
@@ -113,15 +113,15 @@ describe('interactions', () => {
 
   test('slash command: ack text is private; its response_url serves five times', async () => {
     await connect(() => ({ text: 'got it' }))
-    const command = sim.slash(ada, room, 'status')
+    const command = sim.slash(ada, channel, 'status')
     expect(await command.ack).toEqual({ text: 'got it' })
     const url = command.responseUrl ?? ''
     expect((await post(url, { text: 'all see', response_type: 'in_channel' })).status).toBe(200)
     for (let i = 0; i < 4; i++) await post(url, { text: `more ${i}` })
     expect((await post(url, { text: 'six' })).status).toBe(404)
     expect(sim.ephemerals(ada).map((line) => line.rendered)).toEqual(['got it', 'more 0', 'more 1', 'more 2', 'more 3'])
-    expect(sim.own(room).map((m) => m.rendered)).toEqual(['all see'])
-    const later = sim.slash(ada, room, 'x')
+    expect(sim.own(channel).map((m) => m.rendered)).toEqual(['all see'])
+    const later = sim.slash(ada, channel, 'x')
     await clock.advance(1_800_001)
     expect((await post(later.responseUrl ?? '', { text: 'late' })).status).toBe(404)
   })
@@ -132,7 +132,7 @@ describe('interactions', () => {
     )
     const web = client()
     const ts = await card()
-    const trigger_id = (): string => sim.press(ada, room, ts, 'ok').triggerId
+    const trigger_id = (): string => sim.press(ada, channel, ts, 'ok').triggerId
     const { view } = await web.views.open({ trigger_id: trigger_id(), view: modal() })
     await web.views.push({ trigger_id: trigger_id(), view: modal() })
     await web.views.push({ trigger_id: trigger_id(), view: modal() })
@@ -151,9 +151,9 @@ describe('interactions', () => {
 
   test('agent sessions are off until switched on; the stop button needs its subscription', async () => {
     const web = client()
-    const { ts } = sim.say(ada, room, 'hi')
+    const { ts } = sim.say(ada, channel, 'hi')
     const set = () =>
-      web.apiCall('agents.sessions.setStatus', { channel_id: room, thread_ts: ts, status: 'processing' })
+      web.apiCall('agents.sessions.setStatus', { channel_id: channel, thread_ts: ts, status: 'processing' })
     expect(await set().catch((e) => e.data.error)).toBe('feature_disabled')
     sim.features.agents = true
     expect(await set()).not.toHaveProperty('warning')
@@ -163,7 +163,7 @@ describe('interactions', () => {
 
   test('an acknowledged event can come once more', async () => {
     const peer = await connect()
-    const [delivery] = sim.say(ada, room, 'hi').deliveries
+    const [delivery] = sim.say(ada, channel, 'hi').deliveries
     await delivery?.done
     if (delivery) sim.redeliver(delivery)
     await expect.poll(() => peer.events().length).toBe(2)
@@ -175,8 +175,8 @@ describe('interactions', () => {
   test('replace_original over a response_url', async () => {
     await connect()
     const ts = await card()
-    const pressed = sim.press(ada, room, ts, 'ok')
+    const pressed = sim.press(ada, channel, ts, 'ok')
     await post(pressed.responseUrl ?? '', { replace_original: true, text: 'decided' })
-    expect(sim.own(room)[0]).toMatchObject({ rendered: 'decided', buttons: [] })
+    expect(sim.own(channel)[0]).toMatchObject({ rendered: 'decided', buttons: [] })
   })
 })

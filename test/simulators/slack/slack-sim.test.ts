@@ -8,7 +8,7 @@ let sim: SlackSim
 let clock: ManualClock
 let client: WebClient
 let ada: string
-let room: string
+let channel: string
 
 beforeEach(async () => {
   clock = new ManualClock()
@@ -21,7 +21,7 @@ beforeEach(async () => {
   })
   const user = sim.user('ada')
   ada = user.id
-  room = sim.channel('general', { members: [user] }).id
+  channel = sim.channel('general', { members: [user] }).id
 })
 afterEach(() => sim.stop())
 
@@ -34,7 +34,7 @@ async function code(call: Promise<unknown>): Promise<unknown> {
   return error && (error.data?.error ?? error.statusCode ?? error.code)
 }
 
-const root = (text = 'hello') => sim.say(ada, room, text).ts
+const root = (text = 'hello') => sim.say(ada, channel, text).ts
 const section = (text: string) => ({ type: 'section' as const, text: { type: 'mrkdwn' as const, text } })
 
 describe('tokens and scopes', () => {
@@ -44,7 +44,7 @@ describe('tokens and scopes', () => {
     expect(await code(new WebClient(undefined, { slackApiUrl: sim.apiUrl }).auth.test())).toBe('not_authed')
     expect(await code(client.apps.connections.open())).toBe('not_allowed_token_type')
     sim.setScopes(['channels:read'])
-    const refused = await client.chat.postMessage({ channel: room, text: 'x' }).catch((e) => e.data)
+    const refused = await client.chat.postMessage({ channel, text: 'x' }).catch((e) => e.data)
     expect(refused).toMatchObject({ error: 'missing_scope', needed: 'chat:write', provided: 'channels:read' })
     sim.revoke()
     expect(await code(client.auth.test())).toBe('token_revoked')
@@ -55,9 +55,9 @@ describe('posting', () => {
   test('text, markdown, metadata, thread', async () => {
     const ts = root()
     const metadata = { event_type: 'turn', event_payload: { key: 'k1' } }
-    await client.chat.postMessage({ channel: room, thread_ts: ts, text: 'a &amp; <!channel> <@U1X>', metadata })
-    await client.chat.postMessage({ channel: room, thread_ts: ts, markdown_text: '**bold**' })
-    const [first, second] = sim.own(room, ts)
+    await client.chat.postMessage({ channel, thread_ts: ts, text: 'a &amp; <!channel> <@U1X>', metadata })
+    await client.chat.postMessage({ channel, thread_ts: ts, markdown_text: '**bold**' })
+    const [first, second] = sim.own(channel, ts)
     expect(first).toMatchObject({
       rendered: 'a & <!channel> <@U1X>',
       metadata,
@@ -65,43 +65,41 @@ describe('posting', () => {
       threadTs: ts,
     })
     expect(second).toMatchObject({ rendered: '**bold**', markdown: '**bold**', pinged: [] })
-    const seen = await client.conversations.replies({ channel: room, ts, include_all_metadata: true })
+    const seen = await client.conversations.replies({ channel, ts, include_all_metadata: true })
     expect(seen.messages?.[1]?.metadata).toEqual(metadata)
-    const without = await client.conversations.replies({ channel: room, ts })
+    const without = await client.conversations.replies({ channel, ts })
     expect(without.messages?.[1]?.metadata).toBeUndefined()
   })
 
   test('refusals', async () => {
     sim.limits.on = false
-    const post = (more: Json) => code(client.chat.postMessage({ channel: room, ...more } as never))
+    const post = (more: Json) => code(client.chat.postMessage({ channel, ...more } as never))
     expect(await post({ text: '' })).toBe('no_text')
     expect(await post({ markdown_text: 'x', text: 'y' })).toBe('markdown_text_conflict')
     expect(await post({ markdown_text: 'x'.repeat(12_001) })).toBe('msg_too_long')
     expect(await post({ text: 'x', thread_ts: '1700000000.000001' })).toBe('thread_not_found')
     expect(await post({ text: 'x', thread_ts: 'x' })).toBe('invalid_thread_ts')
-    const reply = sim.say(ada, room, 're', { thread_ts: root() }).ts
+    const reply = sim.say(ada, channel, 're', { thread_ts: root() }).ts
     expect(await post({ text: 'x', thread_ts: reply })).toBe('invalid_thread_ts')
     expect(await post({ text: 'x', channel: 'C404' })).toBe('channel_not_found')
     expect(await post({ text: 'x', channel: sim.channel('out', { bot: false }).id })).toBe('not_in_channel')
     expect(await post({ text: 'x', channel: sim.channel('secret', { bot: false, kind: 'private' }).id })).toBe(
       'channel_not_found',
     )
-    sim.world.channel(room).archived = true
+    sim.world.channel(channel).archived = true
     expect(await post({ text: 'x' })).toBe('is_archived')
   })
 
   test('a too long text is cut with a warning', async () => {
-    const answer = await client.chat.postMessage({ channel: room, text: 'x'.repeat(40_001) })
+    const answer = await client.chat.postMessage({ channel, text: 'x'.repeat(40_001) })
     expect(answer.response_metadata?.warnings).toContain('message_truncated')
-    expect(sim.own(room)[0]?.text).toHaveLength(40_000)
+    expect(sim.own(channel)[0]?.text).toHaveLength(40_000)
   })
 
   test('block rules', async () => {
     const blocks = async (list: unknown[]) => {
       clock.advance(10_000)
-      const error = await client.chat
-        .postMessage({ channel: room, text: 'x', blocks: list as never })
-        .catch((e) => e.data)
+      const error = await client.chat.postMessage({ channel, text: 'x', blocks: list as never }).catch((e) => e.data)
       return [error?.error, error?.response_metadata?.messages?.join() ?? '']
     }
     const button = (text: string, id: string) => ({ type: 'button', text: { type: 'plain_text', text }, action_id: id })
@@ -144,55 +142,53 @@ describe('posting', () => {
 
   test('update and delete', async () => {
     const { ts = '' } = await client.chat.postMessage({
-      channel: room,
+      channel,
       text: 'one',
       blocks: [section('one')],
       metadata: { event_type: 'a', event_payload: {} },
     })
-    await client.chat.update({ channel: room, ts, text: 'two' })
-    expect(sim.own(room)[0]).toMatchObject({
+    await client.chat.update({ channel, ts, text: 'two' })
+    expect(sim.own(channel)[0]).toMatchObject({
       rendered: 'two',
       metadata: { event_type: 'a' },
       versions: [{ text: 'one' }],
       edited: true,
     })
-    expect(await code(client.chat.update({ channel: room, ts, text: 'x'.repeat(4001) }))).toBe('msg_too_long')
-    expect(await code(client.chat.update({ channel: room, ts: root(), text: 'x' }))).toBe('cant_update_message')
-    expect(await code(client.chat.update({ channel: room, ts: '1700000000.000001', text: 'x' }))).toBe(
-      'message_not_found',
-    )
-    await client.chat.update({ channel: room, ts, text: 'two', metadata: {} as never })
-    expect(sim.own(room)[0]?.metadata).toBeUndefined()
-    await client.chat.delete({ channel: room, ts })
-    expect(sim.own(room)).toEqual([])
+    expect(await code(client.chat.update({ channel, ts, text: 'x'.repeat(4001) }))).toBe('msg_too_long')
+    expect(await code(client.chat.update({ channel, ts: root(), text: 'x' }))).toBe('cant_update_message')
+    expect(await code(client.chat.update({ channel, ts: '1700000000.000001', text: 'x' }))).toBe('message_not_found')
+    await client.chat.update({ channel, ts, text: 'two', metadata: {} as never })
+    expect(sim.own(channel)[0]?.metadata).toBeUndefined()
+    await client.chat.delete({ channel, ts })
+    expect(sim.own(channel)).toEqual([])
   })
 
   test('ephemeral, reactions, conversations', async () => {
-    await client.chat.postEphemeral({ channel: room, user: ada, text: 'psst' })
+    await client.chat.postEphemeral({ channel, user: ada, text: 'psst' })
     expect(sim.ephemerals(ada).map((line) => line.rendered)).toEqual(['psst'])
-    expect(await code(client.chat.postEphemeral({ channel: room, user: sim.user('eve').id, text: 'x' }))).toBe(
+    expect(await code(client.chat.postEphemeral({ channel, user: sim.user('eve').id, text: 'x' }))).toBe(
       'user_not_in_channel',
     )
     const timestamp = root()
-    await client.reactions.add({ channel: room, timestamp, name: 'eyes' })
-    expect(await code(client.reactions.add({ channel: room, timestamp, name: 'eyes' }))).toBe('already_reacted')
-    await client.reactions.remove({ channel: room, timestamp, name: 'eyes' })
-    expect(await code(client.reactions.remove({ channel: room, timestamp, name: 'eyes' }))).toBe('no_reaction')
+    await client.reactions.add({ channel, timestamp, name: 'eyes' })
+    expect(await code(client.reactions.add({ channel, timestamp, name: 'eyes' }))).toBe('already_reacted')
+    await client.reactions.remove({ channel, timestamp, name: 'eyes' })
+    expect(await code(client.reactions.remove({ channel, timestamp, name: 'eyes' }))).toBe('no_reaction')
     const opened = await client.conversations.open({ users: ada })
     expect(opened.channel?.id).toBe(sim.im(ada).id)
-    expect((await client.conversations.members({ channel: room })).members).toContain(ada)
+    expect((await client.conversations.members({ channel })).members).toContain(ada)
     expect((await client.users.info({ user: ada })).user?.name).toBe('ada')
-    await client.assistant.threads.setStatus({ channel_id: room, thread_ts: timestamp, status: 'thinks' })
-    expect(sim.status(room, timestamp)).toBe('thinks')
-    await client.chat.postMessage({ channel: room, thread_ts: timestamp, text: 'done' })
-    expect(sim.status(room, timestamp)).toBe('')
+    await client.assistant.threads.setStatus({ channel_id: channel, thread_ts: timestamp, status: 'thinks' })
+    expect(sim.status(channel, timestamp)).toBe('thinks')
+    await client.chat.postMessage({ channel, thread_ts: timestamp, text: 'done' })
+    expect(sim.status(channel, timestamp)).toBe('')
   })
 
   test('replies: range, pages, order', async () => {
     const ts = root()
-    const all = [1, 2, 3, 4].map((n) => sim.say(ada, room, `r${n}`, { thread_ts: ts }).ts)
+    const all = [1, 2, 3, 4].map((n) => sim.say(ada, channel, `r${n}`, { thread_ts: ts }).ts)
     const texts = async (more: Json) => {
-      const answer = await client.conversations.replies({ channel: room, ts, ...more } as never)
+      const answer = await client.conversations.replies({ channel, ts, ...more } as never)
       return [answer.messages?.map((m) => m.text), answer.response_metadata?.next_cursor] as const
     }
     expect((await texts({ oldest: all[1] }))[0]).toEqual(['hello', 'r3', 'r4'])
@@ -200,7 +196,7 @@ describe('posting', () => {
     const [page, cursor] = await texts({ limit: 2 })
     expect(page).toEqual(['hello', 'r1'])
     expect((await texts({ limit: 2, cursor }))[0]).toEqual(['r2', 'r3'])
-    expect((await client.conversations.history({ channel: room })).messages?.map((m) => m.text)).toEqual(['hello'])
+    expect((await client.conversations.history({ channel })).messages?.map((m) => m.text)).toEqual(['hello'])
   })
 })
 
@@ -209,34 +205,34 @@ describe('streams', () => {
 
   test('start, append, stop with blocks and metadata', async () => {
     const thread_ts = root()
-    expect(await code(client.chat.startStream({ channel: room, thread_ts, markdown_text: 'x' }))).toBe(
+    expect(await code(client.chat.startStream({ channel, thread_ts, markdown_text: 'x' }))).toBe(
       'missing_recipient_user_id',
     )
-    const { ts = '' } = await client.chat.startStream({ channel: room, thread_ts, markdown_text: 'Hello ', ...to() })
-    await client.chat.appendStream({ channel: room, ts, markdown_text: 'world' })
-    expect(await code(client.chat.appendStream({ channel: room, ts, markdown_text: 'x'.repeat(12_001) }))).toBe(
+    const { ts = '' } = await client.chat.startStream({ channel, thread_ts, markdown_text: 'Hello ', ...to() })
+    await client.chat.appendStream({ channel, ts, markdown_text: 'world' })
+    expect(await code(client.chat.appendStream({ channel, ts, markdown_text: 'x'.repeat(12_001) }))).toBe(
       'msg_too_long',
     )
-    expect(await code(client.chat.update({ channel: room, ts, text: 'x' }))).toBe('streaming_state_conflict')
-    const open = await client.conversations.replies({ channel: room, ts: thread_ts })
+    expect(await code(client.chat.update({ channel, ts, text: 'x' }))).toBe('streaming_state_conflict')
+    const open = await client.conversations.replies({ channel, ts: thread_ts })
     expect(open.messages?.[1]).toMatchObject({ streaming_state: 'in_progress' })
     await client.chat.stopStream({
-      channel: room,
+      channel,
       ts,
       markdown_text: '!',
       blocks: [section('more')],
       metadata: { event_type: 'a', event_payload: {} },
     })
-    expect(sim.own(room)[0]).toMatchObject({
+    expect(sim.own(channel)[0]).toMatchObject({
       rendered: 'Hello world!\nmore',
       stream: { state: 'completed' },
       metadata: { event_type: 'a' },
     })
-    expect(await code(client.chat.appendStream({ channel: room, ts, markdown_text: 'x' }))).toBe(
+    expect(await code(client.chat.appendStream({ channel, ts, markdown_text: 'x' }))).toBe(
       'message_not_in_streaming_state',
     )
-    await client.chat.update({ channel: room, ts, text: 'whole' })
-    expect(sim.own(room)[0]?.rendered).toBe('whole')
+    await client.chat.update({ channel, ts, text: 'whole' })
+    expect(sim.own(channel)[0]?.rendered).toBe('whole')
   })
 
   test('idle and total time, the stop button, switched off', async () => {
@@ -270,19 +266,19 @@ describe('files', () => {
     const up = await client.files.getUploadURLExternal({ filename: 'a.txt', length: 5 })
     await fetch(up.upload_url ?? '', { method: 'POST', body: 'hello' })
     const files = [{ id: up.file_id ?? '', title: 'A' }] as [{ id: string; title: string }]
-    await client.files.completeUploadExternal({ files, channel_id: room, thread_ts, initial_comment: 'see' })
+    await client.files.completeUploadExternal({ files, channel_id: channel, thread_ts, initial_comment: 'see' })
     const shares = async () => (await client.files.info({ file: up.file_id ?? '' })).file?.shares
     expect(await shares()).toEqual({})
     await clock.advance(500)
-    expect(await shares()).toMatchObject({ public: { [room]: [{ thread_ts }] } })
-    expect(sim.own(room, thread_ts)[0]?.files[0]?.bytes.toString()).toBe('hello')
-    await client.filesUploadV2({ channel_id: room, thread_ts, filename: 'b.txt', file: Buffer.from('multi') })
+    expect(await shares()).toMatchObject({ public: { [channel]: [{ thread_ts }] } })
+    expect(sim.own(channel, thread_ts)[0]?.files[0]?.bytes.toString()).toBe('hello')
+    await client.filesUploadV2({ channel_id: channel, thread_ts, filename: 'b.txt', file: Buffer.from('multi') })
     await clock.advance(500)
-    expect(sim.own(room, thread_ts)[1]?.files[0]?.bytes.toString()).toBe('multi')
+    expect(sim.own(channel, thread_ts)[1]?.files[0]?.bytes.toString()).toBe('multi')
   })
 
   test('url_private wants the token and the scope', async () => {
-    const { message } = sim.say(ada, room, 'look', { files: [{ name: 'a.png', bytes: 'PNG' }] })
+    const { message } = sim.say(ada, channel, 'look', { files: [{ name: 'a.png', bytes: 'PNG' }] })
     const url = String(sim.world.fileWire(message.files[0] as never, sim.filesUrl).url_private)
     const get = (headers: Record<string, string>) => fetch(url, { headers, redirect: 'manual' })
     expect((await get({})).status).toBe(302)
@@ -302,27 +298,27 @@ describe('limits and faults', () => {
     expect(await client.auth.test().catch((e) => e.retryAfter)).toBe(60)
     await clock.advance(60_000)
     await client.auth.test()
-    for (let i = 0; i < 5; i++) await client.chat.postMessage({ channel: room, text: 'x' })
-    expect(await client.chat.postMessage({ channel: room, text: 'x' }).catch((e) => e.retryAfter)).toBe(1)
+    for (let i = 0; i < 5; i++) await client.chat.postMessage({ channel, text: 'x' })
+    expect(await client.chat.postMessage({ channel, text: 'x' }).catch((e) => e.retryAfter)).toBe(1)
     sim.limits.on = false
-    await client.chat.postMessage({ channel: room, text: 'x' })
+    await client.chat.postMessage({ channel, text: 'x' })
   })
 
   test('faults', async () => {
-    const post = () => client.chat.postMessage({ channel: room, text: 'x' })
+    const post = () => client.chat.postMessage({ channel, text: 'x' })
     sim.faults.on({ method: 'chat.postMessage', times: 1, status: 503 })
     expect(await code(post())).toBe(503)
     sim.faults.on({ method: 'chat.postMessage', times: 1, error: 'fatal_error' })
     expect(await code(post())).toBe('fatal_error')
     sim.faults.on({ method: 'chat.postMessage', times: 1, retryAfter: 7 })
     expect(await post().catch((e) => e.retryAfter)).toBe(7)
-    expect(sim.own(room)).toHaveLength(0)
+    expect(sim.own(channel)).toHaveLength(0)
     sim.faults.on({ method: 'chat.postMessage', times: 1, dropAfter: true })
     expect(await code(post())).toBe('slack_webapi_request_error')
-    expect(sim.own(room)).toHaveLength(1)
+    expect(sim.own(channel)).toHaveLength(1)
     sim.faults.on({ method: 'chat.postMessage', times: 1, delayAfterMs: 5000 })
     const late = post()
-    await expect.poll(() => sim.own(room).length).toBe(2)
+    await expect.poll(() => sim.own(channel).length).toBe(2)
     await clock.advance(5000)
     expect((await late).ok).toBe(true)
     expect(sim.callsOf('chat.postMessage').map((call) => call.status)).toEqual([503, 200, 429, 200, 200])

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openApprovals } from '../../../src/approval/approvals.ts'
-import { PostRefused } from '../../../src/channel/post-once.ts'
+import { PostRefusedError } from '../../../src/channel/post-once.ts'
 import { textOf } from '../../../src/model/message.ts'
 import { ModelError } from '../../../src/model/model-provider.ts'
-import { success } from '../../../src/tool/execute-calls.ts'
+import { success } from '../../../src/tool/run-plan.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
 import { FakePlatform } from '../../support/fake-adapter.ts'
 import { probeTool } from '../../support/probe-tool.ts'
@@ -25,11 +25,11 @@ afterEach(async () => {
   for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
 })
 
-const press = (e: Engine, approval: string, verb: 'approve' | 'always' | 'deny', by = 'alice', note?: string) =>
+const press = (e: Engine, approval: string, action: 'approve' | 'always' | 'deny', by = 'alice', note?: string) =>
   e.inbox.decision({
-    channel: 'discord',
+    platform: 'discord',
     approval,
-    verb,
+    action,
     by: { id: `u-${by}`, name: by, bot: false },
     ...(note === undefined ? {} : { note }),
   })
@@ -191,7 +191,7 @@ describe('approvals', () => {
     const post = e.platform.posts.find((p) => p.outgoing.kind === 'card')
     if (!post) throw new Error('no card')
     post.deleted = true
-    await e.inbox.deleted({ channel: 'discord', room: 'm-twelve', id: post.id })
+    await e.inbox.deleted({ platform: 'discord', channel: 'm-twelve', id: post.id })
     expect(e.platform.cards('m-twelve')).toHaveLength(1)
   })
 })
@@ -220,7 +220,7 @@ describe('a card that is deleted before its post was answered', () => {
     const post = e.platform.posts.find((p) => p.outgoing.kind === 'card')
     if (!post) throw new Error('no card')
     post.deleted = true
-    const deleted = e.inbox.deleted({ channel: 'discord', room: 'm-21', id: post.id })
+    const deleted = e.inbox.deleted({ platform: 'discord', channel: 'm-21', id: post.id })
     await new Promise((resolve) => setTimeout(resolve, 20))
     answer()
     await deleted
@@ -239,9 +239,17 @@ describe('stopping and faults', () => {
     await e.inbox.message(message('alice', 'go', { id: 'm-13' }))
     await until(() => hang.runs.length === 1)
     await e.inbox.message(message('alice', 'later', { thread: 'm-13' }))
-    const to = { channel: 'discord', id: 'm-13' } as const
+    const to = { platform: 'discord', id: 'm-13' } as const
     const by = { id: 'u-alice', name: 'alice', bot: false }
-    const reply = await e.inbox.command({ key: 'k', channel: 'discord', by, name: 'stop', args: {}, room: 'm-13', to })
+    const reply = await e.inbox.command({
+      key: 'k',
+      platform: 'discord',
+      by,
+      name: 'stop',
+      args: {},
+      channel: 'm-13',
+      to,
+    })
     expect(reply.text).toContain('Stopped by alice.')
     const shown = await until(() => e.platform.texts('m-13').find((t) => t.includes('(Stopped.)')))
     expect(shown).toContain('working')
@@ -256,8 +264,8 @@ describe('stopping and faults', () => {
     await e.inbox.message(message('alice', 'go', { id: 'm-14' }))
     const card = await cardIn(e, 'm-14')
     const by = { id: 'u-alice', name: 'alice', bot: false }
-    const to = { channel: 'discord', id: 'm-14' } as const
-    await e.inbox.command({ key: 'k2', channel: 'discord', by, name: 'stop', args: {}, room: 'm-14', to })
+    const to = { platform: 'discord', id: 'm-14' } as const
+    await e.inbox.command({ key: 'k2', platform: 'discord', by, name: 'stop', args: {}, channel: 'm-14', to })
     await until(() => e.platform.texts('m-14').some((t) => t.includes('(Stopped.)')))
     expect((await press(e, card.approval, 'approve')).text).toContain('stopped')
     await e.inbox.message(message('alice', 'and now', { thread: 'm-14' }))
@@ -369,9 +377,9 @@ describe('a place that the platform refuses', () => {
     const model = new ScriptedModel('never shown')
     const e = await engine({ model })
     let tries = 0
-    e.adapter.open = async () => {
+    e.adapter.openThread = async () => {
       tries++
-      throw new PostRefused('the channel is gone')
+      throw new PostRefusedError('the channel is gone')
     }
     await e.inbox.message(message('alice', 'hi', { id: 'm-20' }))
     await until(

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Address, MessageRef, PendingPost } from '../../../src/channel/channel-adapter.ts'
 import { createPostLog, postOf } from '../../../src/channel/post-log.ts'
-import { adoptPending, PostLanes, PostRefused, postOnce } from '../../../src/channel/post-once.ts'
+import { adoptPending, KeyedMutex, PostRefusedError, postOnce } from '../../../src/channel/post-once.ts'
 import { openStore, type Store } from '../../../src/store/store.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
@@ -18,31 +18,31 @@ class Room {
     const fate = this.fate.shift() ?? 'ok'
     if (fate === 'failed') throw new Error('connection refused')
     if (fate === 'later') throw Object.assign(new Error('slow down'), { retryAfterMs: 3000 })
-    if (fate === 'refused') throw new PostRefused('forbidden')
+    if (fate === 'refused') throw new PostRefusedError('forbidden')
     const id = String(this.messages.length + 1)
     this.messages.push({ id, text, key })
     if (fate === 'lost') throw new Error('socket hang up')
-    return { channel: 'discord', room: 'r', id }
+    return { platform: 'discord', channel: 'r', id }
   }
 
-  async find(_to: Address, post: PendingPost): Promise<MessageRef | undefined> {
+  async findPost(_to: Address, post: PendingPost): Promise<MessageRef | undefined> {
     this.looked.push(post)
     if (this.blind-- > 0) throw new Error('cannot read')
     const found = this.messages.find((m) => m.text === post.text && !post.owned.has(m.id))
-    return found && { channel: 'discord', room: 'r', id: found.id }
+    return found && { platform: 'discord', channel: 'r', id: found.id }
   }
 }
 
 let store: Store
 afterEach(() => store.close())
 
-async function bench(channel: 'discord' | 'slack' = 'discord') {
+async function bench(platform: 'discord' | 'slack' = 'discord') {
   store = await openStore(':memory:')
   const clock = new ManualClock()
   const room = new Room()
-  const to: Address = { channel, id: 'r' }
+  const to: Address = { platform, id: 'r' }
   const posts = createPostLog(store, clock)
-  const tools = { adapter: room, posts, lanes: new PostLanes(), clock }
+  const tools = { adapter: room, posts, lanes: new KeyedMutex(), clock }
   const post = (key: string, text: string, signal = new AbortController().signal) =>
     postOnce(tools, { key, to, kind: 'text', text, send: async () => room.post(key, text) }, signal)
   /** Lets a post go on over its waits. */
@@ -65,7 +65,7 @@ describe('postOnce', () => {
     expect(await post('a', 'hello')).toMatchObject({ posted: false, ref: { id: '1' } })
     expect(room.messages).toHaveLength(1)
     expect(room.looked).toHaveLength(0)
-    expect(await postOf(store, { channel: 'discord', room: 'r', id: '1' })).toBe('a')
+    expect(await postOf(store, { platform: 'discord', channel: 'r', id: '1' })).toBe('a')
   })
 
   it('looks before it posts again where the answer was lost', async () => {
@@ -113,7 +113,7 @@ describe('postOnce', () => {
   it('gives up at a final no, and the key may be tried anew', async () => {
     const { room, post } = await bench()
     room.fate = ['refused']
-    await expect(post('a', 'hello')).rejects.toBeInstanceOf(PostRefused)
+    await expect(post('a', 'hello')).rejects.toBeInstanceOf(PostRefusedError)
     expect(await post('a', 'hello')).toMatchObject({ posted: true })
   })
 
@@ -143,7 +143,7 @@ describe('postOnce', () => {
             most = Math.max(most, ++inside)
             await new Promise((resolve) => setImmediate(resolve))
             inside--
-            return { channel: 'discord', room: 'r', id: key }
+            return { platform: 'discord', channel: 'r', id: key }
           },
         },
         new AbortController().signal,
@@ -168,7 +168,7 @@ describe('postOnce', () => {
     const posts = createPostLog(store, clock, async () => {
       throw new Error('taken over')
     })
-    const tools = { adapter: room, posts, lanes: new PostLanes(), clock }
+    const tools = { adapter: room, posts, lanes: new KeyedMutex(), clock }
     const work = postOnce(
       tools,
       { key: 'a', to, kind: 'text', text: 'x', send: async () => room.post('a', 'x') },

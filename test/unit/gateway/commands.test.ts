@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { InboundCommand } from '../../../src/channel/channel-adapter.ts'
-import { commandTable, parseWords } from '../../../src/gateway/command-table.ts'
+import { commandTable, parseWords } from '../../../src/gateway/commands/command-table.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
@@ -54,12 +54,12 @@ afterEach(async () => {
 const run = (engine: Engine, who: string, name: string, args: Record<string, string> = {}, thread?: string) => {
   const command: InboundCommand = {
     key: `k${Math.random()}`,
-    channel: 'discord',
+    platform: 'discord',
     by: { id: `u-${who}`, name: who, bot: false },
     name,
     args,
-    room: thread ?? 'chan',
-    ...(thread === undefined ? {} : { to: { channel: 'discord', id: thread } as const }),
+    channel: thread ?? 'chan',
+    ...(thread === undefined ? {} : { to: { platform: 'discord', id: thread } as const }),
   }
   return engine.inbox.command(command)
 }
@@ -104,7 +104,7 @@ describe('commands', () => {
     await e.inbox.message(message('alice', 'go', { id: 'c-5' }))
     const card = await until(() => e?.platform.cards('c-5')[0])
     const by = { id: 'u-alice', name: 'alice', bot: false }
-    await e.inbox.decision({ channel: 'discord', approval: card.approval, verb: 'always', by })
+    await e.inbox.decision({ platform: 'discord', approval: card.approval, action: 'always', by })
     await until(() => e?.platform.texts('c-5').some((t) => t.includes('ok')))
     expect((await run(e, 'alice', 'approvals', {}, 'c-5')).text).toContain('Always allowed here: `act`')
     expect((await run(e, 'alice', 'approvals', { revoke: 'other' }, 'c-5')).text).toContain('was not always allowed')

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
-import { takeOwnerLock } from '../../../src/store/owner-lock.ts'
-import { firstTime, notSince } from '../../../src/store/seen.ts'
+import { acquireOwnerLock } from '../../../src/store/owner-lock.ts'
+import { claimOnce, throttle } from '../../../src/store/seen.ts'
 import { openStore } from '../../../src/store/store.ts'
 import { cleanText } from '../../../src/store/text.ts'
 
@@ -108,18 +108,18 @@ describe('the store', () => {
 
   it('gives the owner lock to one process and frees it when that dies', () => {
     const file = newFile()
-    const first = takeOwnerLock(file)
+    const first = acquireOwnerLock(file)
     expect(first).toBeDefined()
-    expect(takeOwnerLock(file)).toBeUndefined()
+    expect(acquireOwnerLock(file)).toBeUndefined()
     first?.release()
     const script = `
-      const { takeOwnerLock } = await import(${JSON.stringify(join(process.cwd(), 'src/store/owner-lock.ts'))})
-      process.stdout.write(String(takeOwnerLock(${JSON.stringify(file)}) !== undefined))
+      const { acquireOwnerLock } = await import(${JSON.stringify(join(process.cwd(), 'src/store/owner-lock.ts'))})
+      process.stdout.write(String(acquireOwnerLock(${JSON.stringify(file)}) !== undefined))
       process.kill(process.pid, 'SIGKILL')`
     const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
     expect(child.stdout).toBe('true')
     expect(child.signal).toBe('SIGKILL')
-    const second = takeOwnerLock(file)
+    const second = acquireOwnerLock(file)
     expect(second).toBeDefined()
     second?.release()
   })
@@ -128,11 +128,11 @@ describe('the store', () => {
 describe('what was seen', () => {
   it('is new once, and again after its time where asked so', async () => {
     const store = await openStore(':memory:')
-    expect(await firstTime(store.db, 'a', 1000)).toBe(true)
-    expect(await firstTime(store.db, 'a', 2000)).toBe(false)
-    expect(await notSince(store.db, 'h', 500, 1000)).toBe(true)
-    expect(await notSince(store.db, 'h', 500, 1400)).toBe(false)
-    expect(await notSince(store.db, 'h', 500, 1500)).toBe(true)
+    expect(await claimOnce(store.db, 'a', 1000)).toBe(true)
+    expect(await claimOnce(store.db, 'a', 2000)).toBe(false)
+    expect(await throttle(store.db, 'h', 500, 1000)).toBe(true)
+    expect(await throttle(store.db, 'h', 500, 1400)).toBe(false)
+    expect(await throttle(store.db, 'h', 500, 1500)).toBe(true)
     await store.close()
   })
 })

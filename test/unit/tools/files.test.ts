@@ -11,7 +11,7 @@ import {
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { holdsSecrets } from '../../../tools/support/file-access.ts'
+import { holdsSecrets } from '../../../src/workspace/paths.ts'
 import { toolBench } from '../../support/tool-bench.ts'
 
 const PNG = Buffer.from(
@@ -35,12 +35,12 @@ describe('read_file', () => {
     writeFileSync(join(b.root, 'empty'), '')
     writeFileSync(join(b.root, 'bin'), Buffer.from([1, 0, 2]))
     expect(await b.call('read_file', { path: 'nope' })).toContain('no such file')
-    expect(await b.call('read_file', { path: 'dir' })).toMatch(/is a folder|no regular file/)
+    expect(await b.call('read_file', { path: 'dir' })).toMatch(/is a directory|not a regular file/)
     expect(await b.call('read_file', { path: '' })).toContain('path is missing')
     expect(await b.call('read_file', { path: 'empty' })).toBe('(empty file)')
     expect(await b.call('read_file', { path: 'bin' })).toContain('is a binary file')
     for (const path of ['/proc/self/environ', '/dev/zero', '/sys/kernel/version']) {
-      expect(await b.call('read_file', { path })).toContain('tools never touch')
+      expect(await b.call('read_file', { path })).toContain('tools cannot use')
     }
   })
 

@@ -212,7 +212,7 @@ describe('search', () => {
     expect(await b.call('search', { query: '-e foo' })).toContain('dash:1:-e foo')
     expect(await b.call('search', { query: 'nothing-here-at-all' })).toContain('(no matches)')
     expect(await b.call('search', { query: '(' })).toContain('not a valid extended regular expression')
-    expect(await b.call('search', { query: 'x', path: 'nowhere' })).toContain('no such file or folder')
+    expect(await b.call('search', { query: 'x', path: 'nowhere' })).toContain('no such file or directory')
   })
 
   it('leaves out what policy would not let be read', async () => {

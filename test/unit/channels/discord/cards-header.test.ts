@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { renderCard } from '../../../../channels/discord/cards.ts'
-import { PostRefused } from '../../../../src/channel/post-once.ts'
+import { PostRefusedError } from '../../../../src/channel/post-once.ts'
 import { sha256 } from '../../../../src/util/ids.ts'
 
 const call = (header: string, text: string) => ({
@@ -20,6 +20,6 @@ describe('what an open card says a call acts on', () => {
       state: { kind: 'open' as const },
     })
     expect(renderCard(card(1)).content).toContain(path)
-    expect(() => renderCard(card(8))).toThrow(PostRefused)
+    expect(() => renderCard(card(8))).toThrow(PostRefusedError)
   })
 })

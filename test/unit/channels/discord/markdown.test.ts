@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { escapeText, inlineCode, isBlank, renderMarkdown, renderPieces } from '../../../../channels/discord/markdown.ts'
+import { escapeText, inlineCode, isBlank, renderMarkdown, renderParts } from '../../../../channels/discord/markdown.ts'
 
 describe('renderMarkdown', () => {
   test.each([
@@ -29,12 +29,12 @@ describe('renderMarkdown', () => {
 
 describe('renderPieces', () => {
   test('blank text is no message', () => {
-    expect(renderPieces(' \n\u200b \n')).toEqual([])
+    expect(renderParts(' \n\u200b \n')).toEqual([])
     expect(isBlank('\u2800')).toBe(false)
   })
 
   test.each([1994, 1995, 1996, 1997, 1998, 1999, 2000])('a code line up to %i: within 2,000 and balanced', (end) => {
-    const pieces = renderPieces(`~~~\n${'x'.repeat(end)}\n${'y'.repeat(end)}\n~~~`)
+    const pieces = renderParts(`~~~\n${'x'.repeat(end)}\n${'y'.repeat(end)}\n~~~`)
     for (const piece of pieces) {
       expect(piece.length).toBeLessThanOrEqual(2000)
       expect(piece.match(/```/g)?.length).toBe(2)
@@ -44,7 +44,7 @@ describe('renderPieces', () => {
 
   test('a table wider than its source, and one of many rows, keep within the limit', () => {
     const rows = Array.from({ length: 200 }, (_, i) => `|${i}|x|`)
-    const pieces = renderPieces(`|a|${'long header '.repeat(8)}|\n|-|-|\n${rows.join('\n')}`)
+    const pieces = renderParts(`|a|${'long header '.repeat(8)}|\n|-|-|\n${rows.join('\n')}`)
     const shown = pieces.join('\n')
     for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(2000)
     for (let i = 0; i < 200; i++) expect(shown).toMatch(new RegExp(`^${i} +\\| x$`, 'm'))
@@ -78,7 +78,7 @@ describe('renderPieces', () => {
     fc.assert(
       fc.property(fc.array(unit, { minLength: 1, maxLength: 1500 }), (units) => {
         const source = units.join('')
-        const pieces = renderPieces(source)
+        const pieces = renderParts(source)
         for (const piece of pieces) {
           expect(piece.length).toBeLessThanOrEqual(2000)
           expect(isBlank(piece)).toBe(false)
@@ -92,7 +92,7 @@ describe('renderPieces', () => {
 
   test('a hundred thousand characters are fast', () => {
     const start = performance.now()
-    renderPieces(`${'word '.repeat(10_000)}\n\n${'| a | b |\n'.repeat(2000)}\n\`\`\`\n${'code\n'.repeat(6000)}`)
+    renderParts(`${'word '.repeat(10_000)}\n\n${'| a | b |\n'.repeat(2000)}\n\`\`\`\n${'code\n'.repeat(6000)}`)
     expect(performance.now() - start).toBeLessThan(3000)
   })
 })

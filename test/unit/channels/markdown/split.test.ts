@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { closeFences } from '../../../../channels/markdown/fences.ts'
-import { type Piece, splitMarkdown } from '../../../../channels/markdown/split.ts'
+import { type MarkdownPart, splitMarkdown } from '../../../../channels/markdown/split.ts'
 import { alignedSize } from '../../../../channels/markdown/table.ts'
 
 const bare = (text: string): string => text.replace(/\s+/g, '')
-const split = (text: string, limit: number): Piece[] => splitMarkdown(text, { limit })
+const split = (text: string, limit: number): MarkdownPart[] => splitMarkdown(text, { limit })
 
 const word = fc.oneof(
   fc.stringMatching(/^[a-z]{1,12}$/),
@@ -35,7 +35,7 @@ const line = fc.oneof(
 const markdown = fc.array(line, { minLength: 1, maxLength: 40 }).map((l) => l.join('\n'))
 
 /** The source, read out of the pieces: gaps are blank, and each piece is its slice but for fences and table heads. */
-function checkPieces(source: string, pieces: readonly Piece[], limit: number): void {
+function checkPieces(source: string, pieces: readonly MarkdownPart[], limit: number): void {
   let at = 0
   for (const piece of pieces) {
     expect(bare(source.slice(at, piece.start))).toBe('')
@@ -85,7 +85,7 @@ describe('splitMarkdown', () => {
     fc.assert(
       fc.property(markdown, (text) => {
         const points = [...text].slice(0, 500)
-        let last: Piece[] = []
+        let last: MarkdownPart[] = []
         for (let i = 1; i <= points.length; i++) {
           const now = split(points.slice(0, i).join(''), 100)
           expect(now.slice(0, Math.max(0, last.length - 1))).toEqual(last.slice(0, -1))

@@ -38,18 +38,18 @@ describe('decodeText', () => {
 describe('what is for us', () => {
   test('places', () => {
     expect(message({})).toBeUndefined()
-    expect(message({ text: '<@U0BOT> x' })?.place).toEqual({
+    expect(message({ text: '<@U0BOT> x' })?.location).toEqual({
       kind: 'channel',
-      room: 'C1',
-      to: { channel: 'slack', id: `C1:${event.ts}` },
+      channel: 'C1',
+      to: { platform: 'slack', id: `C1:${event.ts}` },
     })
     expect(message({ thread_ts: '1.2', parent_user_id: 'U0BOT' })).toMatchObject({
       addressed: 'thread',
       replyTo: '1.2',
-      place: { to: { id: 'C1:1.2' }, startedByPeople: false },
+      location: { to: { id: 'C1:1.2' }, startedByPeople: false },
     })
-    expect(message({ channel: 'D1', channel_type: 'im' })?.place.to).toEqual({
-      channel: 'slack',
+    expect(message({ channel: 'D1', channel_type: 'im' })?.location.to).toEqual({
+      platform: 'slack',
       id: 'D1',
       thread: event.ts,
     })
@@ -94,7 +94,7 @@ describe('what is for us', () => {
     const deleted = { subtype: 'message_deleted', hidden: true, deleted_ts: '1.2' }
     expect(toInbound({ ...event, ...deleted }, context)).toEqual({
       kind: 'deleted',
-      ref: { channel: 'slack', room: 'C1', id: '1.2' },
+      ref: { platform: 'slack', channel: 'C1', id: '1.2' },
     })
     expect(toInbound({ ...event, ...deleted, previous_message: { bot_id: 'B0BAD' } }, context)).toBeUndefined()
   })

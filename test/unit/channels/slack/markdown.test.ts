@@ -7,7 +7,7 @@ import {
   growing,
   inlineCode,
   mrkdwn,
-  stretches,
+  splitParts,
 } from '../../../../channels/slack/markdown.ts'
 import { sectionMarkdown } from '../../../../channels/slack/outbound.ts'
 import { planSection, type SectionState } from '../../../../channels/slack/parts.ts'
@@ -86,7 +86,7 @@ describe('growth', () => {
             for (const c of part) {
               text += c
               const markdown = sectionMarkdown({ items: [item(text)] }, true)
-              const last = stretches(markdown).at(-1)
+              const last = splitParts(markdown).at(-1)
               if (!last) continue
               const shown = growing(last.text, markdown).text
               expect(shown.startsWith(before.trimEnd()) || before.startsWith(shown)).toBe(true)

@@ -1,0 +1,127 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { type Flags, loadConfig } from '../config/load-config.ts'
+import { createModelRegistry } from '../model/model-registry.ts'
+import { openStore } from '../store/store.ts'
+import { messageOf } from '../util/errors.ts'
+import { createRedactor } from '../util/redact.ts'
+import { prepareWorkspace } from '../workspace/workspace.ts'
+
+interface Check {
+  readonly name: string
+  readonly status: 'ok' | 'warn' | 'off' | 'fail'
+  /** What is so, and where it is not well, the cure. */
+  readonly detail: string
+}
+
+/** The model answers a word in this time, or it fails the check, ms. */
+const MODEL_TIMEOUT_MS = 30_000
+
+/** Prints a line for each check, or one JSON object. The exit code: 1 where anything fails, else 0. */
+export async function doctor(flags: Flags, json: boolean): Promise<number> {
+  const { checks, hide } = await examine(flags)
+  const shown = checks.map((c) => ({ ...c, detail: hide(c.detail) }))
+  const ok = shown.every((c) => c.status !== 'fail')
+  if (json) process.stdout.write(`${JSON.stringify({ ok, checks: shown })}\n`)
+  else for (const { name, status, detail } of shown) process.stdout.write(`${status.padEnd(5)}${name}: ${detail}\n`)
+  return ok ? 0 : 1
+}
+
+async function examine(flags: Flags): Promise<{ checks: readonly Check[]; hide: (text: string) => string }> {
+  let config: Config
+  try {
+    config = loadConfig(flags, { env: process.env, cwd: process.cwd() })
+  } catch (error) {
+    return { checks: [{ name: 'config', status: 'fail', detail: messageOf(error) }], hide: (text) => text }
+  }
+  const checks = [
+    { name: 'config', status: 'ok', detail: config.file ?? 'no file; defaults and environment' } as const,
+    ...permissions(config),
+    await store(config),
+    workspace(config),
+    ...(await channels(config)),
+    ...(await models(config)),
+    { name: 'mcp', status: 'off', detail: 'not in this version' } as const,
+    { name: 'sandbox', status: 'warn', detail: 'none in this version: approved bash commands run unconfined' } as const,
+  ]
+  return { checks, hide: createRedactor(config.secretValues).redact }
+}
+
+function permissions({ approvals }: Config): Check[] {
+  if (!approvals.skip_permissions) return []
+  return [{ name: 'approvals', status: 'warn', detail: 'skip_permissions is on: tools run without asking' }]
+}
+
+async function store({ databaseFile }: Config): Promise<Check> {
+  const name = 'store'
+  try {
+    if (databaseFile !== ':memory:' && !existsSync(databaseFile)) {
+      accessSync(existingAbove(databaseFile), constants.W_OK)
+      return { name, status: 'ok', detail: `${databaseFile} will be made at the first start` }
+    }
+    await (await openStore(databaseFile)).close()
+    return { name, status: 'ok', detail: databaseFile }
+  } catch (error) {
+    return { name, status: 'fail', detail: messageOf(error) }
+  }
+}
+
+function existingAbove(path: string): string {
+  const folder = dirname(path)
+  return existsSync(folder) || folder === path ? folder : existingAbove(folder)
+}
+
+function workspace(config: Config): Check {
+  try {
+    const { root, runAs } = prepareWorkspace(config.workspace)
+    const who = runAs ? `user ${runAs.uid}` : 'the gateway’s user'
+    return { name: 'workspace', status: 'ok', detail: `${root}; tools run as ${who}` }
+  } catch (error) {
+    return { name: 'workspace', status: 'fail', detail: messageOf(error) }
+  }
+}
+
+async function channels(config: Config): Promise<Check[]> {
+  const { discordToken, slackToken, slackAppToken, slackSigningSecret } = config.secrets
+  const checks: Check[] = []
+  if (discordToken === undefined) {
+    checks.push({ name: 'discord', status: 'off', detail: 'set TURNSTONE_DISCORD_TOKEN' })
+  } else {
+    const { checkDiscord } = await import('../../channels/discord/needs.ts')
+    checks.push(...(await checkDiscord(config.channels.discord, discordToken)))
+  }
+  if (slackToken === undefined) {
+    checks.push({ name: 'slack', status: 'off', detail: 'set TURNSTONE_SLACK_TOKEN and TURNSTONE_SLACK_APP_TOKEN' })
+  } else {
+    const { checkSlack } = await import('../../channels/slack/check.ts')
+    const app = slackAppToken === undefined ? {} : { app: slackAppToken }
+    const signing = slackSigningSecret === undefined ? {} : { signingSecret: slackSigningSecret }
+    checks.push(...(await checkSlack(config.channels.slack, { bot: slackToken, ...app, ...signing })))
+  }
+  return [...checks, { name: 'web', status: 'off', detail: 'not in this version' }]
+}
+
+/** One small request to each model. */
+async function models(config: Config): Promise<Check[]> {
+  const registry = createModelRegistry(config.models, config.secrets.modelKeys)
+  return Promise.all(
+    registry.aliases.map(async (alias): Promise<Check> => {
+      const name = `model ${alias}`
+      if (config.models.byAlias[alias]?.provider === 'demo') {
+        return { name, status: 'warn', detail: 'the demo model, a script; set OPENAI_API_KEY or write [models.main]' }
+      }
+      try {
+        const provider = await registry.get(alias)
+        const messages = [{ role: 'user', content: [{ type: 'text', text: 'Answer with the word ok.' }] }] as const
+        const signal = AbortSignal.timeout(MODEL_TIMEOUT_MS)
+        for await (const event of provider.stream({ messages, tools: [], workstream: 'doctor' }, signal)) {
+          if (event.type === 'finish') break
+        }
+        return { name, status: 'ok', detail: `${registry.label(alias)} answers` }
+      } catch (error) {
+        return { name, status: 'fail', detail: messageOf(error) }
+      }
+    }),
+  )
+}

@@ -1,0 +1,314 @@
+import { realpathSync } from 'node:fs'
+import { createChannels } from '../../channels/index.ts'
+import { createTools } from '../../tools/index.ts'
+import { runTurn } from '../agent/run-turn.ts'
+import type { AgentDeps } from '../agent/turn-context.ts'
+import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
+import { KeyedMutex } from '../channel/post-once.ts'
+import type { Config } from '../config/config.ts'
+import { redrawCards, redrawCardsSoon } from '../gateway/cards/card-painter.ts'
+import { Decisions } from '../gateway/cards/decisions.ts'
+import { commandTable } from '../gateway/commands/command-table.ts'
+import type { GatewayDeps } from '../gateway/gateway-deps.ts'
+import { Inbox } from '../gateway/incoming/inbox.ts'
+import { archive } from '../gateway/operations/archive.ts'
+import { type Health, healthOf } from '../gateway/operations/health.ts'
+import { type HttpServer, startHttpServer } from '../gateway/operations/http-server.ts'
+import { createMetrics, type Metrics } from '../gateway/operations/metrics.ts'
+import { startReconciler } from '../gateway/operations/reconciler.ts'
+import { createTurnOutlet } from '../gateway/turn-outlet.ts'
+import { Identities } from '../identity/identities.ts'
+import type { Job } from '../jobs/job-queue.ts'
+import { createLocalJobs } from '../jobs/local-jobs.ts'
+import { createLocalSignals } from '../jobs/local-signals.ts'
+import { createModelRegistry } from '../model/model-registry.ts'
+import { acquireOwnerLock, type OwnerLock } from '../store/owner-lock.ts'
+import { openStore, type Store } from '../store/store.ts'
+import { ArgumentChecker } from '../tool/arguments.ts'
+import { createToolCatalog } from '../tool/tool-catalog.ts'
+import { countQueued } from '../turn/inbox-messages.ts'
+import { messageOf } from '../util/errors.ts'
+import { createLog, type Log } from '../util/log.ts'
+import { createRedactor, type Redactor } from '../util/redact.ts'
+import { type Clock, sleep, systemClock } from '../util/time.ts'
+import { prepareWorkspace } from '../workspace/workspace.ts'
+import { countOpenWorkstreams } from '../workstream/workstreams.ts'
+
+/** Turns that run side by side. Many: one whose platform is down waits in its place, and must not keep others from theirs. */
+const MAX_TURNS_AT_ONCE = 64
+/** At a stop running turns may finish for this long, ms; then they are cut and go on at the next start. */
+const DRAIN_MS = 3000
+/** A channel that does not close in this time is left to the process's end, ms. */
+const CLOSE_CHANNEL_MS = 1500
+/** How often a second gateway tries to become the first, ms. */
+const STANDBY_LOOK_MS = 1000
+
+const NO_SANDBOX = 'no sandbox in this version: approved bash commands run unconfined as the workspace’s user'
+
+export interface Overrides {
+  readonly clock?: Clock
+  readonly log?: Log
+  /** Where a child's environment is taken from. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+export interface Gateway {
+  /** Where /health answers; known when start() has resolved. */
+  readonly url: string
+  /** Resolves when the store is open and every channel has tried to connect. Rejects with TurnstoneError. */
+  start(): Promise<void>
+  /** Takes nothing new, finishes or parks, ends tools. Never rejects. */
+  stop(): Promise<void>
+}
+
+/** Puts everything together; the only place that knows all parts. */
+export function createGateway(config: Config, overrides: Overrides = {}): Gateway {
+  const redactor = createRedactor(config.secretValues)
+  const log = overrides.log ?? createLog(config.logLevel, redactor)
+  return new GatewayProcess(config, redactor, log, overrides.clock ?? systemClock, overrides.env ?? process.env)
+}
+
+interface Running {
+  readonly store: Store
+  readonly tools: GatewayDeps
+  readonly stopQueue: () => Promise<void>
+  readonly close: () => void
+}
+
+class GatewayProcess implements Gateway {
+  readonly #config: Config
+  readonly #redactor: Redactor
+  readonly #log: Log
+  readonly #clock: Clock
+  readonly #env: Readonly<Record<string, string | undefined>>
+  readonly #metrics: Metrics = createMetrics()
+  readonly #ending = new AbortController()
+  #http: HttpServer | undefined
+  #lock: OwnerLock | undefined
+  #running: Running | undefined
+  #slackRequest: ((request: Request) => Promise<Response>) | undefined
+  #health: () => Promise<Health> = async () => ({ ready: false, status: 'starting', reason: 'the gateway is starting' })
+
+  constructor(
+    config: Config,
+    redactor: Redactor,
+    log: Log,
+    clock: Clock,
+    env: Readonly<Record<string, string | undefined>>,
+  ) {
+    this.#config = config
+    this.#redactor = redactor
+    this.#log = log
+    this.#clock = clock
+    this.#env = env
+  }
+
+  get url(): string {
+    return this.#http?.url ?? ''
+  }
+
+  async start(): Promise<void> {
+    const { http, databaseFile } = this.#config
+    this.#http = await startHttpServer(
+      http,
+      { health: () => this.#health(), metrics: () => this.#metrics.text(), slack: () => this.#slackRequest },
+      this.#log,
+    )
+    this.#log.info({ url: this.url }, 'listening')
+    try {
+      await this.#becomeOwner(databaseFile)
+      if (this.#ending.signal.aborted) return
+      const store = await openStore(databaseFile)
+      this.#running = await this.#run(store)
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
+  }
+
+  /** One gateway serves a database file; a second one waits until the first is gone. */
+  async #becomeOwner(file: string): Promise<void> {
+    for (let told = false; ; told = true) {
+      this.#lock = acquireOwnerLock(file)
+      if (this.#lock || this.#ending.signal.aborted) return
+      if (!told) this.#log.warn('another gateway serves this database: standing by')
+      this.#health = async () => ({ ready: false, status: 'standby', reason: 'another gateway serves this database' })
+      await sleep(this.#clock, STANDBY_LOOK_MS, this.#ending.signal).catch(() => undefined)
+    }
+  }
+
+  async #run(store: Store): Promise<Running> {
+    const config = this.#config
+    const [clock, log] = [this.#clock, this.#log]
+    const workspace = prepareWorkspace(config.workspace)
+    const queue = createLocalJobs(store, clock, log)
+    const signals = createLocalSignals(store, clock)
+    const lanes = new KeyedMutex()
+    const models = createModelRegistry(config.models, config.secrets.modelKeys)
+    const commands = commandTable(models.aliases)
+    const channels = await createChannels(config, { clock, log, lanes, commands })
+    this.#slackRequest = channels.slackRequest
+    const adapters = new Map(channels.adapters.map((a) => [a.platform, a]))
+    const identities = new Identities(store, clock, config.users)
+    const redactor = this.#redactor
+    const deps: GatewayDeps = {
+      config,
+      store,
+      clock,
+      log,
+      redactor,
+      queue,
+      signals,
+      lanes,
+      models,
+      identities,
+      adapters,
+    }
+    const inbox = new Inbox(deps)
+    const decisions = new Decisions(deps)
+    const agent: AgentDeps = {
+      ...deps,
+      models,
+      catalog: createToolCatalog(createTools(this.#toolSettings(workspace.runAs))),
+      checker: new ArgumentChecker(),
+      outlet: createTurnOutlet(deps),
+      workspaceOf: (id) => workspace.of(id),
+      refuseUnshowable: (approval) => decisions.refuseUnshowable(approval),
+      count: (what) => this.#metrics.count(what),
+    }
+    this.#measure(store, channels.adapters)
+    this.#sayAtStart(channels.adapters, workspace.root)
+    await queue.work((job) => handleJob(agent, deps, decisions, job), { concurrency: MAX_TURNS_AT_ONCE })
+    const stopCaretaker = startReconciler(deps, this.#ending.signal)
+    signals.onForeignWrite(() => {
+      queue.poke()
+      void redrawCards(deps, this.#ending.signal).catch(() => undefined)
+    })
+    await Promise.all(channels.adapters.map((a) => this.#startChannel(a, this.#gated(inbox))))
+    this.#health = () => healthOf({ store, adapters: channels.adapters, remarks: [NO_SANDBOX] })
+    return {
+      store,
+      tools: deps,
+      stopQueue: () => queue.stop(DRAIN_MS),
+      close: () => {
+        stopCaretaker()
+        signals.stop()
+      },
+    }
+  }
+
+  #toolSettings(runAs: Parameters<typeof createTools>[0]['runAs']): Parameters<typeof createTools>[0] {
+    const { databaseFile, file, tools, sandbox } = this.#config
+    const database = ['', '-wal', '-shm', '-journal', '-lock'].map((end) => databaseFile + end)
+    const own = [...(file === undefined ? [] : [file]), ...(databaseFile === ':memory:' ? [] : database)]
+    return {
+      clock: this.#clock,
+      timeoutMs: tools.timeout * 1000,
+      runAs,
+      ownPaths: own.flatMap((path) => [path, realOf(path)]),
+      env: this.#env,
+      passEnv: sandbox.env,
+    }
+  }
+
+  #measure(store: Store, adapters: readonly ChannelAdapter[]): void {
+    const metrics = this.#metrics
+    metrics.gauge('turnstone_workstreams_open', 'Open conversations.', () => countOpenWorkstreams(store.db))
+    metrics.gauge('turnstone_messages_waiting', 'Accepted messages that the model does not have yet.', () =>
+      countQueued(store.db),
+    )
+    metrics.gauge('turnstone_channels_ready', 'Channels that are connected.', () => {
+      return adapters.filter((a) => a.state().state === 'ready').length
+    })
+  }
+
+  #sayAtStart(adapters: readonly ChannelAdapter[], root: string): void {
+    const config = this.#config
+    for (const note of config.notes) this.#log.warn(note)
+    this.#log.warn({ workspace: root }, NO_SANDBOX)
+    if (config.approvals.skip_permissions) this.#log.warn('skip_permissions is on: tools run without asking')
+    const on = new Set(adapters.map((a) => a.platform))
+    const off = [
+      ...(on.has('discord') ? [] : ['discord (set TURNSTONE_DISCORD_TOKEN)']),
+      ...(on.has('slack') ? [] : ['slack (set TURNSTONE_SLACK_TOKEN and TURNSTONE_SLACK_APP_TOKEN)']),
+    ]
+    if (off.length > 0) {
+      this.#log.info(`channels that are off: ${off.join(', ')}; try it without any by "npm run demo"`)
+    }
+  }
+
+  async #startChannel(adapter: ChannelAdapter, inbound: InboundHandler): Promise<void> {
+    try {
+      await adapter.start(inbound)
+      const { state, reason } = adapter.state()
+      this.#log.info(
+        { channel: adapter.platform, state, ...(reason === undefined ? {} : { reason }) },
+        'channel started',
+      )
+    } catch (error) {
+      this.#log.error({ err: error, channel: adapter.platform }, 'a channel could not be started; the others go on')
+    }
+  }
+
+  /** While stopping nothing is taken in: what a platform repeats is not acknowledged, the rest is read back at the next start. */
+  #gated(inbox: Inbox): InboundHandler {
+    const open = <T>(run: () => Promise<T>): Promise<T> =>
+      this.#ending.signal.aborted ? Promise.reject(new Error('the gateway is stopping')) : run()
+    return {
+      message: (m) => (this.#ending.signal.aborted ? new Promise(() => undefined) : inbox.message(m)),
+      decision: (d) => open(() => inbox.decision(d)),
+      command: (c) => open(() => inbox.command(c)),
+      deleted: (ref) => open(() => inbox.deleted(ref)),
+      missedConversations: (channel) => open(() => inbox.missedConversations(channel)),
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#ending.abort(new Error('the gateway is stopping'))
+    const running = this.#running
+    this.#running = undefined
+    if (running) {
+      await quietly(this.#log, running.stopQueue())
+      const closing = [...running.tools.adapters.values()].map((a) => this.#stopChannel(a))
+      await Promise.all(closing)
+      running.close()
+    }
+    await quietly(this.#log, this.#http?.close())
+    await quietly(this.#log, running?.store.close())
+    this.#lock?.release()
+    this.#lock = undefined
+  }
+
+  async #stopChannel(adapter: ChannelAdapter): Promise<void> {
+    const late = new AbortController()
+    const limit = sleep(systemClock, CLOSE_CHANNEL_MS, late.signal).catch(() => undefined)
+    await quietly(this.#log, Promise.race([adapter.stop(), limit]))
+    late.abort()
+  }
+}
+
+/** Keys of jobs are workstreams, but for these two prefixes. */
+async function handleJob(agent: AgentDeps, gateway: GatewayDeps, decisions: Decisions, job: Job): Promise<void> {
+  const [kind, id = ''] = job.key.split(':')
+  if (kind === 'expire') return decisions.expire(id)
+  if (kind === 'archive') return archive(gateway, id)
+  await runTurn(agent, job)
+  // A turn that was ended may have left a card.
+  redrawCardsSoon(gateway)
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+async function quietly(log: Log, work: Promise<unknown> | undefined): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    log.warn({ reason: messageOf(error) }, 'while stopping')
+  }
+}

@@ -1,0 +1,167 @@
+import type { Approval, Outcome } from '../../approval/approval.ts'
+import { findApproval, openApprovals, settleApproval } from '../../approval/approvals.ts'
+import type {
+  DecisionAction,
+  DecisionReceipt,
+  InboundDecision,
+  InboundMessage,
+  MessageRef,
+} from '../../channel/channel-adapter.ts'
+import { createPostLog, isCardInFlight, postOf } from '../../channel/post-log.ts'
+import type { User } from '../../identity/identities.ts'
+import { audit } from '../../store/audit.ts'
+import { claimOnce } from '../../store/seen.ts'
+import { messageOf } from '../../util/errors.ts'
+import { findWorkstream, type Workstream } from '../../workstream/workstreams.ts'
+import { mayDecide } from '../access.ts'
+import { type GatewayDeps, tell } from '../gateway-deps.ts'
+import { addressOf, approvalOfKey, postCard, redrawCardsSoon } from './card-painter.ts'
+
+const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', deny: 'denied' }
+
+/** How a card ended, for somebody who comes late. */
+const ENDED: Record<Outcome, string> = {
+  approved: 'was approved',
+  always: 'was approved, always',
+  denied: 'was rejected',
+  stopped: 'was stopped; nothing was run',
+  expired: 'has expired; nothing was run',
+  superseded: 'was replaced by a newer card',
+  unshowable: 'could not be shown whole; nothing was run',
+}
+
+/** When a deleted message that is not known is looked for again, ms. */
+const LOOK_AGAIN: readonly number[] = [200, 1000, 5000]
+
+const NO_ALWAYS = 'This card has no *Always allow*; nothing was changed.'
+
+/** Presses and typed answers: the only other way in. */
+export class Decisions {
+  readonly #deps: GatewayDeps
+
+  constructor(deps: GatewayDeps) {
+    this.#deps = deps
+  }
+
+  async press({ platform, approval: id, action, note, by }: InboundDecision): Promise<DecisionReceipt> {
+    const no = (text: string): DecisionReceipt => ({ effective: false, text })
+    const { store, identities, config, clock } = this.#deps
+    const approval = await findApproval(store.db, id)
+    const workstream = approval && (await findWorkstream(store.db, approval.workstream))
+    if (!approval || !workstream) return no('I do not know this card; nothing was run by this press.')
+    const user = by.bot ? undefined : await identities.userOf(platform, by.id)
+    const allowed = user !== undefined && mayDecide(user, by.bot, workstream, config)
+    await store.transaction((tx) =>
+      audit(tx, {
+        at: clock.now(),
+        actor: user?.name ?? `${platform}:${by.id}`,
+        action: 'press',
+        workstream: workstream.id,
+        detail: `${id} ${action}${allowed ? '' : ' refused'}`,
+      }),
+    )
+    if (!user) return no('I do not know you yet; link your account first. Nothing was changed.')
+    if (!allowed) return no(`Only ${workstream.owner} and admins decide this card. Nothing was changed.`)
+    const settled = await this.#settle(approval, OUTCOMES[action], user, note)
+    if (settled) return { effective: true, text: '' }
+    return no(await this.#whyNot(id, action))
+  }
+
+  async #whyNot(id: string, verb: DecisionAction): Promise<string> {
+    const now = await findApproval(this.#deps.store.db, id)
+    if (!now || now.state === 'open') return verb === 'always' ? NO_ALWAYS : 'Nothing was changed.'
+    const by = now.decidedBy === undefined ? '' : ` by ${now.decidedBy}`
+    const [ended, ...more] = ENDED[now.state].split('; ')
+    return `Already decided: this card ${[`${ended}${by}`, ...more].join('; ')}.`
+  }
+
+  /** `y`, `n` or `a` as the whole message, while exactly one card is open here. True where it was an answer. */
+  async typed(m: InboundMessage, user: User, workstream: Workstream): Promise<boolean> {
+    const [, letter, note] = /^\s*([yna])\s*(?:,\s*([\s\S]*\S)\s*)?$/i.exec(m.text) ?? []
+    if (letter === undefined || m.attachments.length > 0) return false
+    if (!mayDecide(user, m.author.bot, workstream, this.#deps.config)) return false
+    const open = await openApprovals(this.#deps.store.db, workstream.id)
+    const [approval] = open
+    if (!approval || open.length !== 1 || (await this.#isElsewhere(m, approval))) return false
+    const outcome = ({ y: 'approved', n: 'denied', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
+    if (outcome === 'always' && !approval.always) {
+      const first = await claimOnce(this.#deps.store.db, m.key, this.#deps.clock.now())
+      if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS })
+      return true
+    }
+    await this.#settle(approval, outcome, user, note, m.key)
+    return true
+  }
+
+  /** In a direct message: whether it stands in another thread than the card. */
+  async #isElsewhere({ location, ref }: InboundMessage, approval: Approval): Promise<boolean> {
+    const { thread } = location.to
+    if (thread === undefined || thread === ref.id) return false
+    return (await addressOf(this.#deps, approval))?.thread !== thread
+  }
+
+  /** One transaction: the row, its grants, the job; and the message that was the answer. Undefined: somebody was first. */
+  async #settle(
+    { id, workstream, expiresAt }: Approval,
+    wished: Outcome,
+    user: User,
+    note: string | undefined,
+    key?: string,
+  ): Promise<Approval | undefined> {
+    const { store, clock, queue } = this.#deps
+    const now = clock.now()
+    const late = expiresAt !== undefined && now >= expiresAt
+    const settled = await store.transaction(async (tx) => {
+      if (key !== undefined) await claimOnce(tx.db, key, now)
+      const decision = late
+        ? { id, outcome: 'expired' as const, by: 'turnstone' }
+        : { id, outcome: wished, by: user.name, ...(note === undefined ? {} : { note }) }
+      const done = await settleApproval(tx, decision, now)
+      if (done) await queue.send(tx, { key: workstream })
+      return done
+    })
+    redrawCardsSoon(this.#deps)
+    return late ? undefined : settled
+  }
+
+  /** At its time an open card is denied. */
+  async expire(id: string): Promise<void> {
+    const { store, clock, queue } = this.#deps
+    await store.transaction(async (tx) => {
+      const done = await settleApproval(tx, { id, outcome: 'expired', by: 'turnstone' }, clock.now())
+      if (done) await queue.send(tx, { key: done.workstream })
+    })
+    redrawCardsSoon(this.#deps)
+  }
+
+  /** It cannot be shown whole, so it cannot be approved. */
+  async refuseUnshowable({ id, workstream }: Approval): Promise<void> {
+    const { store, clock, queue } = this.#deps
+    await store.transaction(async (tx) => {
+      await settleApproval(tx, { id, outcome: 'unshowable', by: 'turnstone' }, clock.now())
+      await queue.send(tx, { key: workstream })
+    })
+  }
+
+  /** The card of an open approval is posted anew; it may be deleted before the answer to its post was here. */
+  async cardDeleted(ref: MessageRef, [wait, ...later]: readonly number[] = LOOK_AGAIN): Promise<void> {
+    const { store, clock, log } = this.#deps
+    const inFlight = await isCardInFlight(store, ref)
+    const key = await postOf(store, ref)
+    if (key === undefined && wait !== undefined && inFlight) {
+      clock.after(wait, () => {
+        this.cardDeleted(ref, later).catch((error: unknown) =>
+          log.warn({ reason: messageOf(error) }, 'a deleted card could not be posted anew'),
+        )
+      })
+    }
+    const id = key === undefined ? undefined : approvalOfKey(key)
+    const approval = id === undefined ? undefined : await findApproval(store.db, id)
+    if (key === undefined || !approval || approval.state !== 'open') return
+    const to = await addressOf(this.#deps, approval)
+    if (!to) return
+    const posts = createPostLog(store, clock)
+    await posts.forget(key)
+    await postCard(this.#deps, { approval, to, posts, again: true }, AbortSignal.timeout(60_000))
+  }
+}

@@ -1,0 +1,49 @@
+import type { Address, Platform } from '../../channel/channel-adapter.ts'
+import { openWorkstreams, type Workstream } from '../../workstream/workstreams.ts'
+import type { GatewayDeps } from '../gateway-deps.ts'
+
+const DAY_MS = 86_400_000
+/** Conversations older than this are not read back. */
+const ACTIVE_WITHIN_MS = 7 * DAY_MS
+const MAX_CONVERSATIONS = 100
+
+/**
+ * What to read back after a time without connection: open conversations, and channels in which conversations were
+ * begun; at most a day and 100 places. A conversation is read from its last message that was taken in.
+ */
+export async function missedConversations(
+  { store, clock }: Pick<GatewayDeps, 'store' | 'clock'>,
+  platform: Platform,
+): Promise<readonly { to: Address; after: number }[]> {
+  const now = clock.now()
+  const open = await openWorkstreams(store.db, {
+    platform,
+    activeSince: now - ACTIVE_WITHIN_MS,
+    limit: MAX_CONVERSATIONS,
+  })
+  const places = new Map<string, { to: Address; after: number }>()
+  for (const workstream of open) {
+    const to = addressOf(workstream)
+    if (to) places.set(to.id, { to, after: Math.max(now - DAY_MS, await lastTakenIn({ store }, workstream)) })
+  }
+  for (const { channel } of open) {
+    if (!places.has(channel)) places.set(channel, { to: { platform, id: channel }, after: now - DAY_MS })
+  }
+  return [...places.values()].slice(0, MAX_CONVERSATIONS)
+}
+
+function addressOf({ platform, address, opening, postTo }: Workstream): Address | undefined {
+  if (address.startsWith('ask:')) return undefined
+  if (postTo) return { platform, id: address, ...(postTo.replyIn === undefined ? {} : { replyIn: postTo.replyIn }) }
+  // Its thread is not made yet: nobody can have written there.
+  return opening ? undefined : { platform, id: address }
+}
+
+async function lastTakenIn({ store }: Pick<GatewayDeps, 'store'>, workstream: Workstream): Promise<number> {
+  const row = await store.db
+    .selectFrom('inbox')
+    .select((e) => e.fn.max('sent_at').as('at'))
+    .where('ws_id', '=', workstream.id)
+    .executeTakeFirst()
+  return Number(row?.at ?? 0)
+}

@@ -1,0 +1,148 @@
+import type { Selectable } from 'kysely'
+import type { Address, Attachment, MessageRef } from '../channel/channel-adapter.ts'
+import type { Db, Tx } from '../store/store.ts'
+import type { Tables } from '../store/tables.ts'
+import { cleanText } from '../store/text.ts'
+
+/** Accepted messages: a row is a promise that the thread will show what became of it. */
+export interface InboxMessage {
+  readonly id: number
+  readonly workstream: string
+  readonly author: string
+  readonly authorName: string
+  readonly text: string
+  readonly attachments: readonly Attachment[]
+  readonly ref: MessageRef | undefined
+  readonly replyTo: Address
+  /** The thread's earlier messages are to be read first. */
+  readonly context: boolean
+  readonly reacted: boolean
+  readonly sentAt: number
+}
+
+export interface NewInboxMessage {
+  readonly workstream: string
+  readonly key: string
+  readonly author: string
+  readonly authorName: string
+  readonly bot: boolean
+  readonly text: string
+  readonly attachments: readonly Attachment[]
+  readonly ref?: MessageRef
+  readonly replyTo: Address
+  readonly context: boolean
+  readonly sentAt: number
+}
+
+/** False where a message with this key was taken in before. */
+export async function acceptMessage(tx: Tx, item: NewInboxMessage, now: number): Promise<boolean> {
+  const row = await tx.db
+    .insertInto('inbox')
+    .values({
+      ws_id: item.workstream,
+      dedupe_key: item.key,
+      author: item.author,
+      author_name: cleanText(item.authorName),
+      bot: item.bot ? 1 : 0,
+      text: cleanText(item.text),
+      attachments: JSON.stringify(item.attachments),
+      ref: item.ref ? JSON.stringify(item.ref) : null,
+      reply_to: JSON.stringify(item.replyTo),
+      context: item.context ? 1 : 0,
+      state: 'queued',
+      turn_id: null,
+      marked: 0,
+      sent_at: item.sentAt,
+      created_at: now,
+    })
+    .onConflict((c) => c.column('dedupe_key').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function wasAccepted(db: Db | Tx['db'], key: string): Promise<boolean> {
+  return (await db.selectFrom('inbox').select('id').where('dedupe_key', '=', key).executeTakeFirst()) !== undefined
+}
+
+/** What waits, oldest first. */
+export async function queuedMessages(db: Db | Tx['db'], workstream: string): Promise<readonly InboxMessage[]> {
+  const rows = await db
+    .selectFrom('inbox')
+    .selectAll()
+    .where('ws_id', '=', workstream)
+    .where('state', '=', 'queued')
+    .orderBy('id')
+    .execute()
+  return rows.map(toMessage)
+}
+
+/** Over all workstreams. */
+export async function countQueued(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom('inbox')
+    .select((e) => e.fn.countAll<number>().as('n'))
+    .where('state', '=', 'queued')
+    .executeTakeFirst()
+  return Number(row?.n ?? 0)
+}
+
+/** They are part of this turn from now on. */
+export async function markTaken(tx: Tx, ids: readonly number[], turn: string): Promise<void> {
+  if (ids.length === 0) return
+  await tx.db.updateTable('inbox').set({ state: 'taken', turn_id: turn }).where('id', 'in', ids).execute()
+}
+
+/** The turn is over: what it had taken ends with it. */
+export async function finishMessages(tx: Tx, turn: string, state: 'done' | 'failed' | 'stopped'): Promise<void> {
+  await tx.db.updateTable('inbox').set({ state }).where('turn_id', '=', turn).where('state', '=', 'taken').execute()
+}
+
+/** /stop and /close: what waits is not answered. The stopped messages. */
+export async function stopQueued(tx: Tx, workstream: string): Promise<readonly InboxMessage[]> {
+  const rows = await tx.db
+    .updateTable('inbox')
+    .set({ state: 'stopped' })
+    .where('ws_id', '=', workstream)
+    .where('state', '=', 'queued')
+    .returningAll()
+    .execute()
+  return rows.map(toMessage)
+}
+
+/** Messages that show 👀 and do not wait. */
+export async function staleReactions(db: Db): Promise<readonly InboxMessage[]> {
+  const rows = await db
+    .selectFrom('inbox')
+    .selectAll()
+    .where('marked', '=', 1)
+    .where('state', '!=', 'queued')
+    .limit(100)
+    .execute()
+  return rows.map(toMessage)
+}
+
+/** 👀 was shown, or taken off. */
+export async function setReacted(db: Db, id: number, marked: boolean): Promise<void> {
+  await db
+    .updateTable('inbox')
+    .set({ marked: marked ? 1 : 0 })
+    .where('id', '=', id)
+    .execute()
+}
+
+function toMessage(row: Selectable<Tables['inbox']>): InboxMessage {
+  return {
+    id: row.id,
+    workstream: row.ws_id,
+    author: row.author,
+    authorName: row.author_name,
+    text: row.text,
+    attachments: JSON.parse(row.attachments) as Attachment[],
+    ref: row.ref === null ? undefined : (JSON.parse(row.ref) as MessageRef),
+    replyTo: JSON.parse(row.reply_to) as Address,
+    context: row.context === 1,
+    reacted: row.marked === 1,
+    sentAt: row.sent_at,
+  }
+}

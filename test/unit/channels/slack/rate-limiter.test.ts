@@ -1,0 +1,48 @@
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { isSigned } from '../../../../channels/slack/http-receiver.ts'
+import { RateLimiter } from '../../../../channels/slack/rate-limiter.ts'
+import { ManualClock } from '../../../support/manual-clock.ts'
+
+test('growing text gives way first, then signs; what is final may use all', async () => {
+  const clock = new ManualClock()
+  const pacer = new RateLimiter(clock)
+  const free = (urgency: 'growing' | 'sign' | 'final'): boolean => pacer.delayFor('chat.startStream', urgency) === 0
+  for (let i = 0; i < 12; i++) pacer.acquire('chat.startStream')
+  expect([free('growing'), free('sign'), free('final')]).toEqual([false, true, true])
+  for (let i = 0; i < 4; i++) pacer.acquire('chat.startStream')
+  expect([free('sign'), free('final')]).toEqual([false, true])
+  for (let i = 0; i < 4; i++) pacer.acquire('chat.startStream')
+  expect(pacer.delayFor('chat.startStream', 'final')).toBe(60_000)
+  await clock.advance(60_001)
+  expect(free('growing')).toBe(true)
+})
+
+test('posts of one channel: a short burst, then one a second; blocked methods wait; edits 1.5 s apart', async () => {
+  const clock = new ManualClock()
+  const pacer = new RateLimiter(clock)
+  for (let i = 0; i < 4; i++) {
+    expect(pacer.delayFor('chat.postMessage', 'final', 'C1')).toBe(0)
+    pacer.acquire('chat.postMessage', 'C1')
+  }
+  expect(pacer.delayFor('chat.postMessage', 'final', 'C1')).toBe(1000)
+  expect(pacer.delayFor('chat.postMessage', 'final', 'C2')).toBe(0)
+  pacer.block('chat.update', 7000)
+  expect(pacer.delayFor('chat.update', 'final')).toBe(7000)
+  pacer.noteEdit('C1:1')
+  expect([pacer.untilEdit('C1:1'), pacer.untilEdit('C1:2')]).toEqual([1500, 0])
+  await clock.advance(1500)
+  expect(pacer.untilEdit('C1:1')).toBe(0)
+})
+
+test('signatures: only right ones, only within five minutes', () => {
+  const now = 1_700_000_000_000
+  const sign = (at: number): string => `v0=${createHmac('sha256', 's').update(`v0:${at}:body`).digest('hex')}`
+  const at = now / 1000
+  expect(isSigned('s', String(at), 'body', sign(at), now)).toBe(true)
+  expect(isSigned('s', String(at), 'body2', sign(at), now)).toBe(false)
+  expect(isSigned('t', String(at), 'body', sign(at), now)).toBe(false)
+  expect(isSigned('s', String(at), 'body', 'v0=', now)).toBe(false)
+  for (const shift of [-301, 301]) expect(isSigned('s', String(at + shift), 'body', sign(at + shift), now)).toBe(false)
+  expect(isSigned('s', 'x', 'body', sign(at), now)).toBe(false)
+})
