@@ -21,6 +21,7 @@ import { Connection } from './connection.ts'
 import { download } from './files.ts'
 import { type InboundContext, isThread, type RawMessage } from './inbound.ts'
 import { onInteraction, type RawInteraction } from './interactions.ts'
+import { CHANNEL_TYPES } from './limits.ts'
 import { ChannelDirectory, type ChannelInfo, channelInfoOf } from './places.ts'
 import { editOutgoing, findPost, removePost, roomOf, sendOutgoing } from './posts.ts'
 import { Reader, readHistory } from './reading.ts'
@@ -43,6 +44,9 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
 
 class DiscordAdapter implements ChannelAdapter {
   readonly platform = 'discord'
+  readonly displayName = 'Discord'
+  readonly readBackDelayMs = 0
+  readonly ephemeralLines = false
   readonly #config: DiscordConfig
   readonly #deps: AdapterDeps
   readonly #api: Api
@@ -249,6 +253,18 @@ class DiscordAdapter implements ChannelAdapter {
       if (codeOf(error) === undefined) throw error
       this.#deps.log.info({ reason: messageOf(error), thread: to.id }, 'a thread could not be archived')
     }
+  }
+
+  commandHint(words: string): string {
+    return `/${words}`
+  }
+
+  isDirect(channel: string): boolean {
+    return this.#places.get(channel)?.type === CHANNEL_TYPES.dm
+  }
+
+  channelOf(to: Address): string {
+    return to.replyIn ?? to.id
   }
 
   permalink(to: Address, ref?: MessageRef): string {

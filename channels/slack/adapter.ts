@@ -55,7 +55,10 @@ export function createSlackAdapter(options: SlackAdapterOptions): {
 }
 
 class SlackAdapter implements ChannelAdapter {
-  readonly platform = 'slack' as const
+  readonly platform = 'slack'
+  readonly displayName = 'Slack'
+  readonly readBackDelayMs = 10_000
+  readonly ephemeralLines = true
   readonly #options: SlackAdapterOptions
   readonly #life = new AbortController()
   readonly #pacer: RateLimiter
@@ -336,6 +339,18 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   async archive(): Promise<void> {}
+
+  commandHint(words: string): string {
+    return `${this.#options.config.slash_command} ${words}`
+  }
+
+  isDirect(channel: string): boolean {
+    return isDirect(channel)
+  }
+
+  channelOf(to: Address): string {
+    return postTargetOf(to).room
+  }
 
   permalink(to: Address, ref?: MessageRef): string {
     const { room, thread } = postTargetOf(to)

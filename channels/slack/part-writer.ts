@@ -18,7 +18,7 @@ import { type Feature, isMissing } from './status.ts'
 export interface WriterDeps {
   readonly api: SlackApi
   readonly poster: Poster
-  readonly adapter: Pick<ChannelAdapter, 'findPost'>
+  readonly adapter: Pick<ChannelAdapter, 'findPost' | 'readBackDelayMs'>
   readonly pacer: RateLimiter
   readonly clock: Clock
   readonly log: Log

@@ -2,8 +2,6 @@ import { type Completion, CompletionError, complete } from '../model/complete.ts
 import type { ContentPart, Message, ToolCall } from '../model/message.ts'
 import { cleanText } from '../store/text.ts'
 import { type InboxMessage, markTaken, queuedMessages } from '../turn/inbox-messages.ts'
-import { newId } from '../util/ids.ts'
-import { escapeMarkup } from '../util/visible.ts'
 import {
   type JournalEntry,
   type JournalRow,
@@ -11,7 +9,10 @@ import {
   resumePoint,
   startedHeader,
   type UserItem,
-} from '../workstream/journal.ts'
+} from '../turn/journal.ts'
+import { recordUsage } from '../turn/usage.ts'
+import { newId } from '../util/ids.ts'
+import { escapeMarkup } from '../util/visible.ts'
 import { receiveAttachments } from './attachments.ts'
 import { recordResults } from './execute-step.ts'
 import { buildHistory, CHARS_PER_TOKEN, estimateTokens } from './history.ts'
@@ -159,7 +160,7 @@ async function requestFor(
   const system = systemPrompt({
     root,
     instructions: deps.config.session.instructions,
-    platform: workstream.platform === 'discord' ? 'Discord' : 'Slack',
+    platform: deps.outlet.platformName(workstream.platform),
   })
   const steps = rows.filter((r) => r.turn === context.turn && r.kind === 'assistant').length
   const schemas = JSON.stringify(deps.catalog.specs).length / CHARS_PER_TOKEN
@@ -245,14 +246,8 @@ async function recordAnswer(context: TurnContext, done: Completion, rows: readon
   if (said) entries.push({ kind: 'notice', text: said, tone: 'info' })
   await record(context, entries, async (tx) => {
     if (!done.usage) return
-    const row = {
-      at: deps.clock.now(),
-      user_name: workstream.owner,
-      ws_id: workstream.id,
-      model: alias,
-      ...done.usage,
-    }
-    await tx.db.insertInto('usage').values(row).execute()
+    const call = { user: workstream.owner, workstream: workstream.id, model: alias, usage: done.usage }
+    await recordUsage(tx, call, deps.clock.now())
   })
   if (said) context.presenter.show({ type: 'notice', text: said, tone: 'info' })
 }

@@ -1,5 +1,5 @@
 import { type ContentPart, type Message, type ToolCall, textOf } from '../model/message.ts'
-import type { JournalRow } from '../workstream/journal.ts'
+import type { JournalRow } from '../turn/journal.ts'
 import { fitTurn } from './fit-history.ts'
 
 export const CHARS_PER_TOKEN = 4

@@ -1,10 +1,12 @@
 import { type Approval, type ApprovalCall, allowed } from '../approval/approval.ts'
-import { approvalsOfTurn, expiryJob, grantsOf, requestApproval } from '../approval/approvals.ts'
+import { approvalsOfTurn, requestApproval } from '../approval/approvals.ts'
+import { grantsOf } from '../approval/grants.ts'
 import type { ToolCall } from '../model/message.ts'
 import { decide, type Layers, type Verdict } from '../policy/decide.ts'
 import { audit } from '../store/audit.ts'
 import type { ReadyPlan } from '../tool/catalog-tool.ts'
 import { type PreparedCall, prepareCalls } from '../tool/prepare-calls.ts'
+import { parkTurn } from '../turn/turns.ts'
 import { newId, sha256 } from '../util/ids.ts'
 import { oneLine } from '../util/visible.ts'
 import { executeCalls, recordResults, type SettledCall } from './execute-step.ts'
@@ -145,8 +147,8 @@ async function askForApproval(
       },
       now,
     )
-    await tx.db.updateTable('turns').set({ state: 'parked' }).where('id', '=', context.turn).execute()
-    if (expiresAt !== undefined) await queue.send(tx, { key: expiryJob(id), notBefore: expiresAt })
+    await parkTurn(tx, context.turn)
+    if (expiresAt !== undefined) await queue.send(tx, { kind: 'expire', approval: id }, { notBefore: expiresAt })
   })
   count('approvals_asked')
 }

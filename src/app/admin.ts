@@ -1,4 +1,3 @@
-import type { Platform } from '../channel/channel-adapter.ts'
 import { USER_ID } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
 import { rejectCardsOf } from '../gateway/cards/reject-cards.ts'
@@ -75,7 +74,7 @@ export function tokenRevoke(flags: Flags, nameOrId: string): Promise<void> {
 
 export function link(flags: Flags, name: string, channel: string, id: string): Promise<void> {
   return withStore(flags, async ({ identities }) => {
-    const to = channelOf(channel)
+    const to = platformOf(channel)
     if (!USER_ID[to].test(id)) throw new TurnstoneError('refused', `${id}: this is no ${channel} user id`)
     await identities.link(name, to, id, ACTOR)
     print(`linked ${channel} ${id} to ${name}`)
@@ -84,13 +83,13 @@ export function link(flags: Flags, name: string, channel: string, id: string): P
 
 export function unlink(flags: Flags, name: string, channel: string, id: string): Promise<void> {
   return withStore(flags, async ({ store, identities }) => {
-    await identities.unlink(name, channelOf(channel), id, ACTOR)
+    await identities.unlink(name, platformOf(channel), id, ACTOR)
     await refuseOpenCards(store, name, `${name} was unlinked`)
     print(`unlinked ${channel} ${id} from ${name}`)
   })
 }
 
-function channelOf(name: string): Platform {
+function platformOf(name: string): keyof typeof USER_ID {
   if (name === 'discord' || name === 'slack') return name
   throw new TurnstoneError('refused', `${name}: the channel is discord or slack`)
 }

@@ -1,7 +1,7 @@
 import type { CardView } from './card.ts'
 import type { TurnView } from './turn-view.ts'
 
-export type Platform = 'discord' | 'slack'
+export type Platform = string
 
 /** Where a conversation is held. Two addresses with one `channel` and one `id` are the same conversation. */
 export interface Address {
@@ -162,6 +162,18 @@ export interface PostLog {
 /** A platform: transport only. It cannot decide anything. */
 export interface ChannelAdapter {
   readonly platform: Platform
+  /** As people write its name. */
+  readonly displayName: string
+  /** A fresh message may be missing from a read-back until it is this old, ms. */
+  readonly readBackDelayMs: number
+  /** Whether a line can be shown to one person alone in a channel. */
+  readonly ephemeralLines: boolean
+  /** How a command is written here: `status` becomes `/status`. */
+  commandHint(words: string): string
+  /** Whether it is a conversation with one person. */
+  isDirect(channel: string): boolean
+  /** The platform's channel in which the conversation is held. */
+  channelOf(to: Address): string
   /** Resolves when the first connection attempt is done, whether or not it succeeded; goes on trying by itself. */
   start(inbound: InboundHandler): Promise<void>
   /** Afterwards no handler is called. */

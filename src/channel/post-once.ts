@@ -15,9 +15,6 @@ export class PostRefusedError extends Error {
 /** Waits between two tries of a read-back or a post, ms; the last one repeats. */
 const WAITS_MS = [500, 1000, 2000, 5000, 10_000, 30_000]
 
-/** Slack may show a fresh message late: a young row that was not found is looked for once more at this age, ms. */
-const SETTLE_AGE_MS = 10_000
-
 /** One post in flight per conversation: without it two posts with one text could not be told apart in a read-back. */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<unknown>>()
@@ -36,7 +33,7 @@ export class KeyedMutex {
 }
 
 export interface PostDeps {
-  readonly adapter: Pick<ChannelAdapter, 'findPost'>
+  readonly adapter: Pick<ChannelAdapter, 'findPost' | 'readBackDelayMs'>
   readonly posts: PostLog
   readonly lanes: KeyedMutex
   readonly clock: Clock
@@ -139,9 +136,9 @@ async function readBack(
       }
       const found = await adapter.findPost(to, pending)
       const age = clock.now() - row.at
-      if (found || to.platform !== 'slack' || age >= SETTLE_AGE_MS) return found
+      if (found || age >= adapter.readBackDelayMs) return found
       // A clock that was set back must not make it wait for hours.
-      await sleep(clock, Math.min(SETTLE_AGE_MS - age, SETTLE_AGE_MS), signal)
+      await sleep(clock, Math.min(adapter.readBackDelayMs - age, adapter.readBackDelayMs), signal)
       if (age < 0) return await adapter.findPost(to, pending)
     } catch (error) {
       signal.throwIfAborted()

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import type { Store } from '../store/store.ts'
+import type { SqliteStore } from '../store/store.ts'
 import type { Clock } from '../util/time.ts'
 import type { Signals } from './signals.ts'
 
@@ -15,7 +15,7 @@ export interface LocalSignals extends Signals {
   stop(): void
 }
 
-export function createLocalSignals(store: Store, clock: Clock): LocalSignals {
+export function createLocalSignals(store: SqliteStore, clock: Clock): LocalSignals {
   const hints = new EventEmitter().setMaxListeners(0)
   let seen = store.dataVersion()
   let cancel: () => void

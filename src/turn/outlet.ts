@@ -17,6 +17,8 @@ export interface TurnPresenter {
 
 /** The agent's way to the channels. */
 export interface TurnOutlet {
+  /** The platform's name as people write it. */
+  platformName(platform: Platform): string
   /** Whether the channel is on; a workstream of one that is off waits. */
   serves(channel: Platform): boolean
   /** Makes the workstream's place; once for each workstream. */

@@ -66,6 +66,9 @@ export function plainText(view: TurnView, section: number): string {
 
 export class FakeAdapter implements ChannelAdapter {
   readonly platform: Platform
+  readonly displayName = 'Fake'
+  readonly readBackDelayMs = 0
+  readonly ephemeralLines = false
   readonly world: FakePlatform
   readonly #clock: Clock
   readonly #lanes = new KeyedMutex()
@@ -167,6 +170,18 @@ export class FakeAdapter implements ChannelAdapter {
 
   async archive(to: Address): Promise<void> {
     this.world.closed.push(to)
+  }
+
+  commandHint(words: string): string {
+    return `/${words}`
+  }
+
+  isDirect(): boolean {
+    return false
+  }
+
+  channelOf(to: Address): string {
+    return to.id
   }
 
   permalink(to: Address, ref?: MessageRef): string {

@@ -7,15 +7,17 @@ import type {
   InboundMessage,
   MessageRef,
 } from '../../channel/channel-adapter.ts'
+import { decodePostKey } from '../../channel/post-key.ts'
 import { createPostLog, isCardInFlight, postOf } from '../../channel/post-log.ts'
 import type { User } from '../../identity/identities.ts'
 import { audit } from '../../store/audit.ts'
 import { claimOnce } from '../../store/seen.ts'
+import { addressOfTurn } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
 import { findWorkstream, type Workstream } from '../../workstream/workstreams.ts'
 import { mayDecide } from '../access.ts'
 import { type GatewayDeps, tell } from '../gateway-deps.ts'
-import { addressOf, approvalOfKey, postCard, redrawCardsSoon } from './card-painter.ts'
+import { postCard, redrawCardsSoon } from './card-painter.ts'
 
 const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', deny: 'denied' }
 
@@ -97,7 +99,7 @@ export class Decisions {
   async #isElsewhere({ location, ref }: InboundMessage, approval: Approval): Promise<boolean> {
     const { thread } = location.to
     if (thread === undefined || thread === ref.id) return false
-    return (await addressOf(this.#deps, approval))?.thread !== thread
+    return (await addressOfTurn(this.#deps.store.db, approval.turn))?.thread !== thread
   }
 
   /** One transaction: the row, its grants, the job; and the message that was the answer. Undefined: somebody was first. */
@@ -117,7 +119,7 @@ export class Decisions {
         ? { id, outcome: 'expired' as const, by: 'turnstone' }
         : { id, outcome: wished, by: user.name, ...(note === undefined ? {} : { note }) }
       const done = await settleApproval(tx, decision, now)
-      if (done) await queue.send(tx, { key: workstream })
+      if (done) await queue.send(tx, { kind: 'turn', workstream })
       return done
     })
     redrawCardsSoon(this.#deps)
@@ -129,7 +131,7 @@ export class Decisions {
     const { store, clock, queue } = this.#deps
     await store.transaction(async (tx) => {
       const done = await settleApproval(tx, { id, outcome: 'expired', by: 'turnstone' }, clock.now())
-      if (done) await queue.send(tx, { key: done.workstream })
+      if (done) await queue.send(tx, { kind: 'turn', workstream: done.workstream })
     })
     redrawCardsSoon(this.#deps)
   }
@@ -139,7 +141,7 @@ export class Decisions {
     const { store, clock, queue } = this.#deps
     await store.transaction(async (tx) => {
       await settleApproval(tx, { id, outcome: 'unshowable', by: 'turnstone' }, clock.now())
-      await queue.send(tx, { key: workstream })
+      await queue.send(tx, { kind: 'turn', workstream })
     })
   }
 
@@ -155,10 +157,10 @@ export class Decisions {
         )
       })
     }
-    const id = key === undefined ? undefined : approvalOfKey(key)
-    const approval = id === undefined ? undefined : await findApproval(store.db, id)
+    const post = key === undefined ? undefined : decodePostKey(key)
+    const approval = post?.kind === 'card' ? await findApproval(store.db, post.approval) : undefined
     if (key === undefined || !approval || approval.state !== 'open') return
-    const to = await addressOf(this.#deps, approval)
+    const to = await addressOfTurn(store.db, approval.turn)
     if (!to) return
     const posts = createPostLog(store, clock)
     await posts.forget(key)

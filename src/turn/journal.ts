@@ -2,7 +2,8 @@ import type { ToolState } from '../channel/turn-view.ts'
 import type { ContentPart, ToolCall } from '../model/message.ts'
 import type { Db, Tx } from '../store/store.ts'
 import { cleanText } from '../store/text.ts'
-import { assertClaim, type Claim } from './claim.ts'
+import { assertClaim, type Claim } from '../workstream/claim.ts'
+import { resetStarts } from './turns.ts'
 
 /** What happened in a workstream, in order. Append-only: history, view and resume are all derived from it. */
 export type JournalEntry =
@@ -61,7 +62,7 @@ export async function append(
       .execute()
   }
   if (entries.every((e) => INPUTS.has(e.kind))) return
-  await tx.db.updateTable('turns').set({ tries: 0 }).where('id', '=', turn).execute()
+  await resetStarts(tx, turn)
 }
 
 /** Every string inside is made fit for the database and for providers. */
