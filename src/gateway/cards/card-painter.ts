@@ -5,6 +5,7 @@ import type { Address, ChannelAdapter, MessageRef, PostLog } from '../../channel
 import { decodePostKey, encodePostKey } from '../../channel/post-key.ts'
 import { createPostLog, isUnanswered } from '../../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../../channel/post-once.ts'
+import { requestAbove } from '../../copy/chat.ts'
 import { addressOfTurn } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
 import { shortId } from '../../util/ids.ts'
@@ -97,7 +98,7 @@ export async function postCard(
     return 'shown'
   } catch (error) {
     if (!(error instanceof PostRefusedError)) throw error
-    deps.log.warn({ reason: error.reason, approval: approval.id }, 'a card could not be shown')
+    deps.log.warn({ reason: error.reason, approval: approval.id }, 'could not show a card')
     return 'unshowable'
   }
 }
@@ -107,7 +108,7 @@ export async function redrawCards(deps: Deps, signal: AbortSignal): Promise<void
   for (const approval of await approvalsWithOldCards(deps.store.db)) {
     if (approval.state === 'open') continue
     await redrawCard(deps, approval, signal).catch((error: unknown) =>
-      deps.log.warn({ reason: messageOf(error), approval: approval.id }, 'a card could not be redrawn yet'),
+      deps.log.warn({ reason: messageOf(error), approval: approval.id }, 'could not redraw a card yet'),
     )
   }
 }
@@ -115,7 +116,7 @@ export async function redrawCards(deps: Deps, signal: AbortSignal): Promise<void
 /** Not waited for: what fails is tried again with the gateway's regular look. */
 export function redrawCardsSoon(deps: Deps): void {
   void redrawCards(deps, AbortSignal.timeout(60_000)).catch((error: unknown) =>
-    deps.log.warn({ reason: messageOf(error) }, 'cards could not be redrawn yet'),
+    deps.log.warn({ reason: messageOf(error) }, 'could not redraw cards yet'),
   )
 }
 
@@ -154,8 +155,7 @@ async function postClosingLine(
   signal: AbortSignal,
 ): Promise<void> {
   const { adapter, approval, posts, to } = of
-  const by = approval.decidedBy === undefined ? '' : ` by ${approval.decidedBy}`
-  const text = `The card above is closed: ${approval.state}${by}.`
+  const text = requestAbove(approval.state, approval.decidedBy)
   const key = encodePostKey({ kind: 'card-closed', approval: approval.id })
   await postOnce(
     { adapter, posts, lanes, clock },

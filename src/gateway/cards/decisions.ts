@@ -9,6 +9,14 @@ import type {
 } from '../../channel/channel-adapter.ts'
 import { decodePostKey } from '../../channel/post-key.ts'
 import { createPostLog, isCardInFlight, postOf } from '../../channel/post-log.ts'
+import {
+  alreadyDecided,
+  LINK_TO_DECIDE,
+  MAY_NOT_DECIDE,
+  NO_ALWAYS_ALLOW,
+  NOTHING_CHANGED,
+  UNKNOWN_CARD,
+} from '../../copy/chat.ts'
 import type { User } from '../../identity/identities.ts'
 import { audit } from '../../store/audit.ts'
 import { claimOnce } from '../../store/seen.ts'
@@ -21,21 +29,8 @@ import { postCard, redrawCardsSoon } from './card-painter.ts'
 
 const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', deny: 'denied' }
 
-/** How a card ended, for somebody who comes late. */
-const ENDED: Record<Outcome, string> = {
-  approved: 'was approved',
-  always: 'was approved, always',
-  denied: 'was rejected',
-  stopped: 'was stopped; nothing was run',
-  expired: 'has expired; nothing was run',
-  superseded: 'was replaced by a newer card',
-  unshowable: 'could not be shown whole; nothing was run',
-}
-
 /** When a deleted message that is not known is looked for again, ms. */
-const LOOK_AGAIN: readonly number[] = [200, 1000, 5000]
-
-const NO_ALWAYS = 'This card has no *Always allow*; nothing was changed.'
+const LOOK_AGAIN_MS: readonly number[] = [200, 1000, 5000]
 
 /** Presses and typed answers: the only other way in. */
 export class Decisions {
@@ -50,7 +45,7 @@ export class Decisions {
     const { store, identities, config, clock } = this.#deps
     const approval = await findApproval(store.db, id)
     const workstream = approval && (await findWorkstream(store.db, approval.workstream))
-    if (!approval || !workstream) return no('I do not know this card; nothing was run by this press.')
+    if (!approval || !workstream) return no(UNKNOWN_CARD)
     const user = by.bot ? undefined : await identities.userOf(platform, by.id)
     const allowed = user !== undefined && mayDecide(user, by.bot, workstream, config)
     await store.transaction((tx) =>
@@ -62,8 +57,8 @@ export class Decisions {
         detail: `${id} ${action}${allowed ? '' : ' refused'}`,
       }),
     )
-    if (!user) return no('I do not know you yet; link your account first. Nothing was changed.')
-    if (!allowed) return no(`Only ${workstream.owner} and admins decide this card. Nothing was changed.`)
+    if (!user) return no(LINK_TO_DECIDE)
+    if (!allowed) return no(MAY_NOT_DECIDE(workstream.owner))
     const settled = await this.#settle(approval, OUTCOMES[action], user, note)
     if (settled) return { effective: true, text: '' }
     return no(await this.#whyNot(id, action))
@@ -71,10 +66,8 @@ export class Decisions {
 
   async #whyNot(id: string, verb: DecisionAction): Promise<string> {
     const now = await findApproval(this.#deps.store.db, id)
-    if (!now || now.state === 'open') return verb === 'always' ? NO_ALWAYS : 'Nothing was changed.'
-    const by = now.decidedBy === undefined ? '' : ` by ${now.decidedBy}`
-    const [ended, ...more] = ENDED[now.state].split('; ')
-    return `Already decided: this card ${[`${ended}${by}`, ...more].join('; ')}.`
+    if (!now || now.state === 'open') return verb === 'always' ? NO_ALWAYS_ALLOW : NOTHING_CHANGED
+    return alreadyDecided(now.state, now.decidedBy)
   }
 
   /** `y`, `n` or `a` as the whole message, while exactly one card is open here. True where it was an answer. */
@@ -88,7 +81,7 @@ export class Decisions {
     const outcome = ({ y: 'approved', n: 'denied', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
     if (outcome === 'always' && !approval.always) {
       const first = await claimOnce(this.#deps.store.db, m.key, this.#deps.clock.now())
-      if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS })
+      if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS_ALLOW })
       return true
     }
     await this.#settle(approval, outcome, user, note, m.key)
@@ -146,14 +139,14 @@ export class Decisions {
   }
 
   /** The card of an open approval is posted anew; it may be deleted before the answer to its post was here. */
-  async cardDeleted(ref: MessageRef, [wait, ...later]: readonly number[] = LOOK_AGAIN): Promise<void> {
+  async cardDeleted(ref: MessageRef, [wait, ...later]: readonly number[] = LOOK_AGAIN_MS): Promise<void> {
     const { store, clock, log } = this.#deps
     const inFlight = await isCardInFlight(store, ref)
     const key = await postOf(store, ref)
     if (key === undefined && wait !== undefined && inFlight) {
       clock.after(wait, () => {
         this.cardDeleted(ref, later).catch((error: unknown) =>
-          log.warn({ reason: messageOf(error) }, 'a deleted card could not be posted anew'),
+          log.warn({ reason: messageOf(error) }, 'could not post a deleted card again'),
         )
       })
     }

@@ -78,7 +78,7 @@ describe('commands', () => {
     }
     expect((await run(e, 'bob', 'status', {}, 'c-1')).text).toContain('of alice')
     expect((await run(e, 'root', 'model', { name: 'other' }, 'c-1')).text).toContain(
-      'From the next message on other answers',
+      'Switched to other, starting with your next message',
     )
     expect((await run(e, 'root', 'model', { name: 'none' }, 'c-1')).text).toContain('There is no model')
   })
@@ -115,7 +115,7 @@ describe('commands', () => {
     await e.inbox.message(message('alice', 'again', { thread: 'c-5' }))
     await until(() => e?.platform.cards('c-5').length === 2)
     const open = await run(e, 'alice', 'approvals', {}, 'c-5')
-    expect(open.text).toMatch(/- open: act 1 fake:\/\/c-5\/\d+/)
+    expect(open.text).toMatch(/- pending: act 1 fake:\/\/c-5\/\d+/)
     const audit = await e.store.db.selectFrom('audit').select('action').execute()
     expect(audit.map((a) => a.action)).toEqual(['press', 'decision', 'grant', 'revoke'])
   })
