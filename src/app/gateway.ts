@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { createChannels } from '../../channels/index.ts'
-import { createTools } from '../../tools/index.ts'
+import { createTools, type ToolDeps } from '../../tools/index.ts'
 import { runTurn } from '../agent/run-turn.ts'
 import type { AgentDeps } from '../agent/turn-context.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
@@ -24,14 +24,13 @@ import { createLocalSignals } from '../jobs/local-signals.ts'
 import { createModelRegistry } from '../model/model-registry.ts'
 import { acquireOwnerLock, type OwnerLock } from '../store/owner-lock.ts'
 import { openStore, type Store } from '../store/store.ts'
-import { ArgumentChecker } from '../tool/arguments.ts'
 import { createToolCatalog } from '../tool/tool-catalog.ts'
 import { countQueued } from '../turn/inbox-messages.ts'
 import { messageOf } from '../util/errors.ts'
 import { createLog, type Log } from '../util/log.ts'
 import { createRedactor, type Redactor } from '../util/redact.ts'
 import { type Clock, sleep, systemClock } from '../util/time.ts'
-import { prepareWorkspace } from '../workspace/workspace.ts'
+import { prepareWorkspace, type RunAs } from '../workspace/workspace.ts'
 import { countOpenWorkstreams } from '../workstream/workstreams.ts'
 
 /** Turns that run side by side. Many: one whose platform is down waits in its place, and must not keep others from theirs. */
@@ -165,12 +164,12 @@ class GatewayProcess implements Gateway {
       adapters,
     }
     const inbox = new Inbox(deps)
+    const tools = createTools(this.#toolDeps(workspace.runAs))
     const decisions = new Decisions(deps)
     const agent: AgentDeps = {
       ...deps,
       models,
-      catalog: createToolCatalog(createTools(this.#toolSettings(workspace.runAs))),
-      checker: new ArgumentChecker(),
+      catalog: createToolCatalog(() => tools, log),
       outlet: createTurnOutlet(deps),
       workspaceOf: (id) => workspace.of(id),
       refuseUnshowable: (approval) => decisions.refuseUnshowable(approval),
@@ -197,7 +196,7 @@ class GatewayProcess implements Gateway {
     }
   }
 
-  #toolSettings(runAs: Parameters<typeof createTools>[0]['runAs']): Parameters<typeof createTools>[0] {
+  #toolDeps(runAs: RunAs | undefined): ToolDeps {
     const { databaseFile, file, tools, sandbox } = this.#config
     const database = ['', '-wal', '-shm', '-journal', '-lock'].map((end) => databaseFile + end)
     const own = [...(file === undefined ? [] : [file]), ...(databaseFile === ':memory:' ? [] : database)]

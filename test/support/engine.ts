@@ -17,7 +17,6 @@ import { createLocalJobs } from '../../src/jobs/local-jobs.ts'
 import { createLocalSignals } from '../../src/jobs/local-signals.ts'
 import type { ModelProvider } from '../../src/model/model-provider.ts'
 import { openStore } from '../../src/store/store.ts'
-import { ArgumentChecker } from '../../src/tool/arguments.ts'
 import type { CatalogTool } from '../../src/tool/catalog-tool.ts'
 import { createToolCatalog } from '../../src/tool/tool-catalog.ts'
 import { createLog } from '../../src/util/log.ts'
@@ -78,8 +77,7 @@ export async function startEngine(options: {
   const agent: AgentDeps = {
     ...deps,
     models,
-    catalog: createToolCatalog(options.tools ?? []),
-    checker: new ArgumentChecker(),
+    catalog: createToolCatalog(() => options.tools ?? [], log),
     outlet: createTurnOutlet(deps),
     workspaceOf: async () => tmpdir(),
     refuseUnshowable: (a) => decisions.refuseUnshowable(a),
