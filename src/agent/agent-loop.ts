@@ -1,6 +1,7 @@
 import { type Completion, CompletionError, complete } from '../model/complete.ts'
 import type { ContentPart, Message, ToolCall } from '../model/message.ts'
 import { cleanText } from '../store/text.ts'
+import type { ToolSnapshot } from '../tool/tool-catalog.ts'
 import { type InboxMessage, markTaken, queuedMessages } from '../turn/inbox-messages.ts'
 import {
   type JournalEntry,
@@ -35,6 +36,8 @@ export type LoopEnd =
 
 /** Model and tools in turn until the model has no more calls. Rejects with the signal's reason, or ClaimLost. */
 export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
+  // What a request offered, its calls run with; calls from before a restart run with the tools of now.
+  let tools = context.deps.catalog.snapshot()
   for (;;) {
     context.signal.throwIfAborted()
     const rows = await turnRows(context)
@@ -44,13 +47,14 @@ export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
       await reportInterrupted(context, point.interrupted)
       const last = rows.findLast((r) => r.kind === 'assistant')
       const whole = last?.kind === 'assistant' && last.cut !== true
-      const usedTokens = context.provider.contextWindow - (await requestFor(context)).left
-      const outcome = await runToolCalls(context, { open: point.open, whole, usedTokens })
+      const usedTokens = context.provider.contextWindow - (await requestFor(context, tools)).left
+      const outcome = await runToolCalls(context, { open: point.open, whole, tools, usedTokens })
       if (outcome === 'parked') return { end: 'parked' }
       continue
     }
     await readInbox(context, rows.length === 0)
-    const failed = await modelStep(context, rows)
+    tools = context.deps.catalog.snapshot()
+    const failed = await modelStep(context, rows, tools)
     if (failed) return failed
   }
 }
@@ -153,6 +157,7 @@ async function earlierMessages(context: TurnContext, item: InboxMessage): Promis
 /** `share` of the window is for history and the tools' schemas, the rest for the answer. `left`: tokens still free of it. */
 async function requestFor(
   context: TurnContext,
+  tools: ToolSnapshot,
   share = HISTORY_SHARE,
 ): Promise<{ messages: readonly Message[]; steps: number; left: number }> {
   const { deps, workstream, root, provider } = context
@@ -163,7 +168,7 @@ async function requestFor(
     platform: deps.outlet.platformName(workstream.platform),
   })
   const steps = rows.filter((r) => r.turn === context.turn && r.kind === 'assistant').length
-  const schemas = JSON.stringify(deps.catalog.specs).length / CHARS_PER_TOKEN
+  const schemas = JSON.stringify(tools.specs).length / CHARS_PER_TOKEN
   const room = Math.floor(provider.contextWindow * share - schemas)
   const messages = buildHistory(rows, system, room)
   return { messages, steps, left: room - estimateTokens(messages) }
@@ -172,10 +177,11 @@ async function requestFor(
 async function modelStep(
   context: TurnContext,
   rows: readonly JournalRow[],
+  tools: ToolSnapshot,
   share = HISTORY_SHARE,
 ): Promise<LoopEnd | undefined> {
   const { deps, presenter } = context
-  const { messages, steps } = await requestFor(context, share)
+  const { messages, steps } = await requestFor(context, tools, share)
   const last = steps >= deps.config.session.max_steps
   presenter.show({ type: 'attempt' })
   let shown = ''
@@ -192,7 +198,7 @@ async function modelStep(
       context,
       { onText, onReset },
       last ? withoutTools(messages) : messages,
-      last ? [] : deps.catalog.specs,
+      last ? [] : tools.specs,
     )
     await recordAnswer(context, last ? { ...done, calls: [] } : done, rows)
     return undefined
@@ -200,8 +206,8 @@ async function modelStep(
     if (context.signal.reason instanceof TurnStoppedError) return { end: 'stopped', shown }
     if (!(error instanceof CompletionError)) throw error
     // Four characters a token is a guess: where it was wrong, less is sent.
-    if (error.error.code === 'context' && share > MIN_HISTORY_SHARE) return modelStep(context, rows, share / 2)
-    if (error.error.code === 'image' && (await dropImages(context))) return undefined
+    if (error.error.code === 'context' && share > MIN_HISTORY_SHARE) return modelStep(context, rows, tools, share / 2)
+    if (error.error.code === 'image' && (await dropImages(context, tools))) return undefined
     return { end: 'failed', why: deps.redactor.redact(error.error.message), shown: error.shown }
   }
 }
@@ -216,7 +222,7 @@ function callModel(
   context: TurnContext,
   show: { onText: (text: string) => void; onReset: () => void },
   messages: readonly Message[],
-  specs: typeof context.deps.catalog.specs,
+  specs: ToolSnapshot['specs'],
 ): Promise<Completion> {
   const { deps, provider, workstream, signal } = context
   deps.count('model_calls')
@@ -260,8 +266,8 @@ function endingNotice({ text, reason }: Completion): string | undefined {
 }
 
 /** The provider will not read an image of the history: later requests carry a note instead. False where there is none. */
-async function dropImages(context: TurnContext): Promise<boolean> {
-  const { messages } = await requestFor(context)
+async function dropImages(context: TurnContext, tools: ToolSnapshot): Promise<boolean> {
+  const { messages } = await requestFor(context, tools)
   const some = messages.some((m) => 'content' in m && m.content.some((p) => p.type === 'image'))
   if (some) {
     await record(context, [{ kind: 'images-refused' }])

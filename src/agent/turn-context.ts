@@ -5,7 +5,6 @@ import type { Signals } from '../jobs/signals.ts'
 import type { ModelProvider } from '../model/model-provider.ts'
 import type { ModelRegistry } from '../model/model-registry.ts'
 import type { Store } from '../store/store.ts'
-import type { ArgumentChecker } from '../tool/arguments.ts'
 import type { ToolCatalog } from '../tool/tool-catalog.ts'
 import { append, type JournalEntry, type JournalRow, readJournal } from '../turn/journal.ts'
 import type { TurnOutlet, TurnPresenter } from '../turn/outlet.ts'
@@ -26,7 +25,6 @@ export interface AgentDeps {
   readonly signals: Signals
   readonly models: ModelRegistry
   readonly catalog: ToolCatalog
-  readonly checker: ArgumentChecker
   readonly redactor: Redactor
   readonly outlet: TurnOutlet
   /** The folder in which this workstream's tools work, made and handed over; absolute, after symlinks. */

@@ -7,7 +7,6 @@ import { Inbox } from '../gateway/incoming/inbox.ts'
 import { archive } from '../gateway/operations/archive.ts'
 import { createTurnOutlet } from '../gateway/turn-outlet.ts'
 import type { JobRun } from '../jobs/job-queue.ts'
-import { ArgumentChecker } from '../tool/arguments.ts'
 
 export interface Engine {
   /** What the platforms hand their messages, presses and commands to. */
@@ -25,7 +24,6 @@ export function composeEngine(
   const agentDeps: AgentDeps = {
     ...deps,
     ...agent,
-    checker: new ArgumentChecker(),
     outlet: createTurnOutlet(deps),
     refuseUnshowable: (approval) => decisions.refuseUnshowable(approval),
   }

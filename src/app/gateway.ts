@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { createChannels } from '../../channels/index.ts'
-import { createTools } from '../../tools/index.ts'
+import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
 import { KeyedMutex } from '../channel/post-once.ts'
 import type { Config } from '../config/config.ts'
@@ -24,7 +24,7 @@ import { messageOf } from '../util/errors.ts'
 import { createLog, type Log } from '../util/log.ts'
 import { createRedactor, type Redactor } from '../util/redact.ts'
 import { type Clock, sleep, systemClock } from '../util/time.ts'
-import { prepareWorkspace } from '../workspace/workspace.ts'
+import { prepareWorkspace, type RunAs } from '../workspace/workspace.ts'
 import { countOpenWorkstreams } from '../workstream/workstreams.ts'
 import { composeEngine } from './compose.ts'
 
@@ -158,9 +158,10 @@ class GatewayProcess implements Gateway {
       identities,
       adapters,
     }
+    const tools = createTools(this.#toolDeps(workspace.runAs))
     const engine = composeEngine(deps, {
       models,
-      catalog: createToolCatalog(createTools(this.#toolSettings(workspace.runAs))),
+      catalog: createToolCatalog(() => tools, log),
       workspaceOf: (id) => workspace.of(id),
       count: (what) => this.#metrics.count(what),
     })
@@ -185,7 +186,7 @@ class GatewayProcess implements Gateway {
     }
   }
 
-  #toolSettings(runAs: Parameters<typeof createTools>[0]['runAs']): Parameters<typeof createTools>[0] {
+  #toolDeps(runAs: RunAs | undefined): ToolDeps {
     const { databaseFile, file, tools, sandbox } = this.#config
     const database = ['', '-wal', '-shm', '-journal', '-lock'].map((end) => databaseFile + end)
     const own = [...(file === undefined ? [] : [file]), ...(databaseFile === ':memory:' ? [] : database)]

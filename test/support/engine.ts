@@ -70,7 +70,7 @@ export async function startEngine(options: {
   const counts: string[] = []
   const { inbox, handleJob } = composeEngine(deps, {
     models,
-    catalog: createToolCatalog(options.tools ?? []),
+    catalog: createToolCatalog(() => options.tools ?? [], log),
     workspaceOf: async () => tmpdir(),
     count: (what) => counts.push(what),
   })

@@ -307,10 +307,10 @@ describe('stopping and faults', () => {
     const results = model.requests[1]?.messages.flatMap((m) => (m.role === 'tool' ? [textOf(m.content)] : [])) ?? []
     expect(results).toHaveLength(5)
     expect(results[0]).toBe('The tool failed: boom')
-    expect(results[1]).toContain('There is no tool "nowhere"')
+    expect(results[1]).toContain('There is no tool named "nowhere"')
     expect(results[2]).toContain('not valid JSON')
     expect(results[3]).toContain('text must be string')
-    expect(results[4]).toContain('hold a secret')
+    expect(results[4]).toContain('contain a secret')
     expect(JSON.stringify(model.requests)).not.toContain('hunter2')
     expect(bad.runs).toEqual([''])
   })
