@@ -68,9 +68,9 @@ export class DiscordCanvas implements TurnCanvas {
     this.#to = to
     this.#turn = turn
     this.#posts = posts
-    const room = to.replyIn ?? to.id
+    const channel = to.replyIn ?? to.id
     this.#typing = new Typing(deps.clock, () =>
-      deps.api.post(`/channels/${room}/typing`).then(
+      deps.api.post(`/channels/${channel}/typing`).then(
         () => undefined,
         () => undefined,
       ),

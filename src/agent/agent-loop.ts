@@ -159,7 +159,7 @@ async function requestFor(
   const system = systemPrompt({
     root,
     instructions: deps.config.session.instructions,
-    platform: workstream.platform === 'discord' ? 'Discord' : 'Slack',
+    platform: deps.outlet.displayName(workstream.platform),
   })
   const steps = rows.filter((r) => r.turn === context.turn && r.kind === 'assistant').length
   const schemas = JSON.stringify(deps.catalog.specs).length / CHARS_PER_TOKEN

@@ -1,5 +1,5 @@
 /** Stable for a workstream, so that a provider's prompt cache holds. */
-export function systemPrompt(of: { root: string; instructions: string; platform: 'Discord' | 'Slack' }): string {
+export function systemPrompt(of: { root: string; instructions: string; platform: string }): string {
   const parts = [
     `You are turnstone, an assistant in a team's ${of.platform}. You answer in Markdown, briefly and plainly.`,
     `Your tools work in ${of.root}; relative paths are taken from there. Tools with side effects ask a person first: ` +

@@ -1,5 +1,4 @@
-import type { Platform } from '../channel/channel-adapter.ts'
-import { USER_ID } from '../config/config.ts'
+import { PLATFORMS, USER_ID } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
 import { rejectCardsOf } from '../gateway/cards/reject-cards.ts'
 import { Identities } from '../identity/identities.ts'
@@ -90,8 +89,9 @@ export function unlink(flags: Flags, name: string, channel: string, id: string):
   })
 }
 
-function channelOf(name: string): Platform {
-  if (name === 'discord' || name === 'slack') return name
+function channelOf(name: string): (typeof PLATFORMS)[number] {
+  const known = PLATFORMS.find((p) => p === name)
+  if (known) return known
   throw new TurnstoneError('refused', `${name}: the channel is discord or slack`)
 }
 

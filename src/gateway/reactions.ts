@@ -16,7 +16,7 @@ export async function showReceived(tools: Tools, item: InboxMessage): Promise<vo
       .returning('id')
       .executeTakeFirst()
     if (!row) return
-    await tools.adapters.get(item.ref.platform)?.mark(item.ref, 'received')
+    await tools.adapters.get(item.ref.platform)?.addReaction(item.ref)
     if (!(await isQueued(tools, item.id))) await removeReceived(tools, [item])
   })
 }
@@ -28,7 +28,7 @@ export async function removeReceived(tools: Tools, items: readonly InboxMessage[
       if (!item.ref) return
       const row = await tools.store.db.selectFrom('inbox').select('marked').where('id', '=', item.id).executeTakeFirst()
       if (row?.marked !== 1) return
-      await tools.adapters.get(item.ref.platform)?.mark(item.ref, 'none')
+      await tools.adapters.get(item.ref.platform)?.removeReaction(item.ref)
       await setReacted(tools.store.db, item.id, false)
     })
   }
@@ -48,6 +48,6 @@ async function quietly({ log }: Tools, work: () => Promise<void>): Promise<void>
   try {
     await work()
   } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'a sign could not be set')
+    log.warn({ reason: messageOf(error) }, 'could not set a reaction')
   }
 }

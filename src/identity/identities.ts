@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Platform } from '../channel/channel-adapter.ts'
-import type { UserConfig } from '../config/config.ts'
+import { PLATFORMS, type UserConfig, userIdsOn } from '../config/config.ts'
 import { audit } from '../store/audit.ts'
 import { isUniqueViolation, type Store } from '../store/store.ts'
 import { TurnstoneError } from '../util/errors.ts'
@@ -36,7 +36,7 @@ export class Identities {
 
   async userOf(channel: Platform, externalId: string): Promise<User | undefined> {
     for (const [name, user] of Object.entries(this.#users)) {
-      if (user[channel].includes(externalId)) return { name, role: user.role }
+      if (userIdsOn(user, channel).includes(externalId)) return { name, role: user.role }
     }
     const row = await this.#store.db
       .selectFrom('links')
@@ -61,8 +61,8 @@ export class Identities {
   }
 
   async linksOf(name: string): Promise<readonly Link[]> {
-    const fixed = (['discord', 'slack'] as const).flatMap((platform) =>
-      (this.#users[name]?.[platform] ?? []).map((externalId) => ({ platform, externalId, user: name, fixed: true })),
+    const fixed = PLATFORMS.flatMap((platform) =>
+      userIdsOn(this.#users[name], platform).map((externalId) => ({ platform, externalId, user: name, fixed: true })),
     )
     const rows = await this.#store.db.selectFrom('links').selectAll().where('user_name', '=', name).execute()
     const stored = rows.map((r) => ({
@@ -170,7 +170,7 @@ export class Identities {
 
   /** Throws TurnstoneError 'refused' where there is no such link, or it stands in config.toml. */
   async unlink(name: string, channel: Platform, externalId: string, actor: string): Promise<void> {
-    if (this.#users[name]?.[channel].includes(externalId)) {
+    if (userIdsOn(this.#users[name], channel).includes(externalId)) {
       throw refused(`this link stands in config.toml: change that file`)
     }
     const at = this.#clock.now()

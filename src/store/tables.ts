@@ -76,7 +76,7 @@ export interface Tables {
     id: string
     ws_id: string
     turn_id: string
-    state: 'open' | 'approved' | 'always' | 'denied' | 'stopped' | 'expired' | 'superseded' | 'unshowable'
+    state: 'open' | 'approved' | 'always' | 'rejected' | 'stopped' | 'expired' | 'superseded' | 'unshowable'
     /** JSON: the calls as they were shown, with fingerprints. */
     calls: string
     changed: string | null

@@ -19,6 +19,8 @@ export interface TurnPresenter {
 export interface TurnOutlet {
   /** Whether the channel is on; a workstream of one that is off waits. */
   serves(channel: Platform): boolean
+  /** The platform's name as people know it. */
+  displayName(platform: Platform): string
   /** Makes the workstream's place; once for each workstream. */
   open(workstream: Workstream, claim: Claim, signal: AbortSignal): Promise<{ to: Address; notice?: string }>
   presenter(of: { workstream: string; turn: string; to: Address; claim: Claim }): TurnPresenter

@@ -17,13 +17,13 @@ import { mayDecide } from '../access.ts'
 import { type GatewayDeps, tell } from '../gateway-deps.ts'
 import { addressOf, approvalOfKey, postCard, redrawCardsSoon } from './card-painter.ts'
 
-const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', deny: 'denied' }
+const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', reject: 'rejected' }
 
 /** How a card ended, for somebody who comes late. */
 const ENDED: Record<Outcome, string> = {
   approved: 'was approved',
   always: 'was approved, always',
-  denied: 'was rejected',
+  rejected: 'was rejected',
   stopped: 'was stopped; nothing was run',
   expired: 'has expired; nothing was run',
   superseded: 'was replaced by a newer card',
@@ -83,7 +83,7 @@ export class Decisions {
     const open = await openApprovals(this.#deps.store.db, workstream.id)
     const [approval] = open
     if (!approval || open.length !== 1 || (await this.#isElsewhere(m, approval))) return false
-    const outcome = ({ y: 'approved', n: 'denied', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
+    const outcome = ({ y: 'approved', n: 'rejected', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
     if (outcome === 'always' && !approval.always) {
       const first = await claimOnce(this.#deps.store.db, m.key, this.#deps.clock.now())
       if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS })

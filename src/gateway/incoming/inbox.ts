@@ -1,5 +1,6 @@
 import type {
   Address,
+  ChannelAdapter,
   CommandReply,
   DecisionReceipt,
   InboundCommand,
@@ -111,13 +112,21 @@ export class Inbox implements InboundHandler {
     await this.#tellPerson(m, UNLINKED)
   }
 
-  /** Slack shows it to the person alone; on Discord it is a reply. */
+  /** Privately where the platform can, else a reply. */
   async #tellPerson(m: InboundMessage, text: string): Promise<void> {
     const { location, ref, author } = m
-    const channelLevel = location.kind === 'channel' && m.platform === 'discord'
-    const to = channelLevel ? { platform: m.platform, id: location.channel } : location.to
+    const to = this.#adapter(m.platform)?.replyAddress(location) ?? location.to
     // A bot reads nothing that is for it alone; the people around it do.
     await tell(this.#deps, to, { text, replyTo: ref.id, ...(author.bot ? {} : { onlyTo: author.id }) })
+  }
+
+  #adapter(platform: Platform): ChannelAdapter | undefined {
+    return this.#deps.adapters.get(platform)
+  }
+
+  #channelOf({ platform, location }: InboundMessage): string {
+    if (location.kind === 'channel') return location.channel
+    return this.#adapter(platform)?.channelOf(location.to) ?? location.to.id
   }
 
   async #afterClose(m: InboundMessage, user: User): Promise<void> {
@@ -129,7 +138,7 @@ export class Inbox implements InboundHandler {
   }
 
   async #notHeard(m: InboundMessage, workstream: Workstream): Promise<void> {
-    if (m.platform !== 'slack' || m.author.bot) return
+    if (!this.#adapter(m.platform)?.ephemeralLines || m.author.bot) return
     const { store, clock } = this.#deps
     if (!(await claimOnce(store.db, `unheard:${m.key}`, clock.now()))) return
     await this.#tellPerson(m, `This conversation belongs to ${workstream.owner}; your message was not passed on.`)
@@ -180,7 +189,7 @@ export class Inbox implements InboundHandler {
 
   /** Why it is not taken, '' where that was said already; undefined: it is taken. */
   async #refusal(m: InboundMessage, user: User, workstream: Workstream | undefined): Promise<string | undefined> {
-    const where = botsAmong(m, workstream)
+    const where = this.#botsAmong(m, workstream)
     if (m.author.bot && (await this.#botsAlone(where))) {
       const { store, clock } = this.#deps
       const last = await this.#lastHuman(where)
@@ -191,6 +200,12 @@ export class Inbox implements InboundHandler {
       return `Your message was not taken: that is more than ${MAX_PER_MINUTE} in a minute. Send it again a little later.`
     }
     return undefined
+  }
+
+  /** A conversation's own; of a message that would start one, those of the channel, or each would start a new count. */
+  #botsAmong(m: InboundMessage, workstream: Workstream | undefined): Among {
+    if (workstream) return { column: 'workstreams.id', channel: m.platform, value: workstream.id }
+    return { column: 'workstreams.room', channel: m.platform, value: this.#channelOf(m) }
   }
 
   async #botsAlone({ column, channel, value }: Among): Promise<boolean> {
@@ -218,6 +233,15 @@ export class Inbox implements InboundHandler {
     return Number(row?.id ?? 0)
   }
 
+  /** Where the first answer of a new conversation goes, and what must be made for it. */
+  #openingOf(m: InboundMessage): Omit<Parameters<typeof createWorkstream>[1], 'owner'> {
+    const { location, platform, text: title } = m
+    const made = { platform, address: location.to.id, title, channel: this.#channelOf(m) }
+    return location.kind === 'conversation'
+      ? { ...made, postTo: location.to }
+      : { ...made, opening: { kind: 'thread', channel: location.channel, message: m.ref.id } }
+  }
+
   /** One transaction: the conversation, the message and its job. Undefined where it was taken in before. */
   async #store(m: InboundMessage, user: User): Promise<{ workstream: string } | 'full' | undefined> {
     const { store, clock, queue } = this.#deps
@@ -225,7 +249,7 @@ export class Inbox implements InboundHandler {
     return store.transaction(async (tx) => {
       const known = await findOpenWorkstream(tx.db, m.platform, m.location.to.id)
       if (known && (await queuedMessages(tx.db, known.id)).length >= MAX_WAITING) return 'full'
-      const workstream = known ?? (await createWorkstream(tx, { owner: user.name, ...beginningOf(m) }, now))
+      const workstream = known ?? (await createWorkstream(tx, { owner: user.name, ...this.#openingOf(m) }, now))
       const context =
         !known && m.location.kind === 'conversation' && m.location.startedByPeople && m.addressed === 'mention'
       const accepted = await acceptMessage(
@@ -276,7 +300,7 @@ export class Inbox implements InboundHandler {
     const { store, clock, queue } = this.#deps
     const { platform, channel } = command
     // A DM is one conversation, whichever way a question comes in.
-    const to = command.to ?? (platform === 'slack' && channel.startsWith('D') ? { platform, id: channel } : undefined)
+    const to = command.to ?? (this.#adapter(platform)?.isDirect(channel) ? { platform, id: channel } : undefined)
     const line = `${escapeMarkup(oneLine(command.by.name, 80))} asks: ${text}`
     const here = to && (await findOpenWorkstream(store.db, platform, to.id))
     if (here && !maySpeak(user, here, this.#deps.config)) {
@@ -317,33 +341,4 @@ interface Among {
   readonly column: 'workstreams.id' | 'workstreams.room'
   readonly channel: Platform
   readonly value: string
-}
-
-/** A conversation's own; of a message that would begin one, those of the room, or each would begin a new count. */
-function botsAmong(m: InboundMessage, workstream: Workstream | undefined): Among {
-  const { platform } = m
-  if (workstream) return { column: 'workstreams.id', channel: platform, value: workstream.id }
-  return {
-    column: 'workstreams.room',
-    channel: platform,
-    value: m.location.kind === 'channel' ? m.location.channel : channelOf(m),
-  }
-}
-
-function channelOf({ platform, location }: InboundMessage): string {
-  return platform === 'slack' ? (location.to.id.split(':')[0] ?? location.to.id) : location.to.id
-}
-
-/** Where the first answer of a new conversation goes, and what must be made for it. */
-function beginningOf(m: InboundMessage): Omit<Parameters<typeof createWorkstream>[1], 'owner'> {
-  const { location, platform, text: title } = m
-  const made = { platform, address: location.to.id, title }
-  if (location.kind === 'conversation') {
-    return { ...made, channel: channelOf(m), postTo: location.to }
-  }
-  return {
-    ...made,
-    channel: location.channel,
-    opening: { kind: 'thread', channel: location.channel, message: m.ref.id },
-  }
 }

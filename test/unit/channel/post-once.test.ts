@@ -9,6 +9,8 @@ import { ManualClock } from '../../support/manual-clock.ts'
 class Room {
   readonly messages: { id: string; text: string; key: string }[] = []
   readonly looked: PendingPost[] = []
+  /** How old a message is before a read-back surely shows it, ms. */
+  readBackDelayMs = 0
   /** What becomes of the next posts: answered, posted with the answer lost, not posted, put off, refused. */
   fate: ('ok' | 'lost' | 'failed' | 'later' | 'refused')[] = []
   /** Read-backs that fail before one works. */
@@ -36,11 +38,12 @@ class Room {
 let store: Store
 afterEach(() => store.close())
 
-async function bench(platform: 'discord' | 'slack' = 'discord') {
+async function bench(readBackDelayMs = 0) {
   store = await openStore(':memory:')
   const clock = new ManualClock()
   const room = new Room()
-  const to: Address = { platform, id: 'r' }
+  room.readBackDelayMs = readBackDelayMs
+  const to: Address = { platform: 'discord', id: 'r' }
   const posts = createPostLog(store, clock)
   const tools = { adapter: room, posts, lanes: new KeyedMutex(), clock }
   const post = (key: string, text: string, signal = new AbortController().signal) =>
@@ -118,7 +121,7 @@ describe('postOnce', () => {
   })
 
   it('waits on Slack until a young message must have become readable', async () => {
-    const { clock, room, posts, to, post, through } = await bench('slack')
+    const { clock, room, posts, to, post, through } = await bench(10_000)
     await posts.begin('a', to, 'text', 'hello')
     const begun = clock.now()
     await through(post('a', 'hello'))
