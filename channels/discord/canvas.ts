@@ -58,7 +58,7 @@ export class DiscordCanvas implements TurnCanvas {
   #gathered = false
   /** Ends the gathering when the answer is whole. */
   #whole: () => void = () => {}
-  readonly #memo: RenderMemo = { pieces: new Map() }
+  readonly #memo: RenderMemo = { parts: new Map() }
   #shown: Map<string, Shown> | undefined
   /** Parts that Discord will not take or that a person deleted. */
   readonly #given = new Set<string>()

@@ -87,9 +87,9 @@ async function tellPrivately(
   placeholder: boolean,
 ): Promise<void> {
   const hook = `/webhooks/${raw.application_id}/${raw.token}`
-  const pieces = renderParts(text)
-  if (placeholder && pieces.length === 0) return api.interaction('delete', `${hook}/messages/@original`)
-  for (const [i, content] of pieces.entries()) {
+  const parts = renderParts(text)
+  if (placeholder && parts.length === 0) return api.interaction('delete', `${hook}/messages/@original`)
+  for (const [i, content] of parts.entries()) {
     const body = { content, allowed_mentions: NO_PINGS }
     if (placeholder && i === 0) await api.interaction('patch', `${hook}/messages/@original`, body)
     else await api.interaction('post', hook, { ...body, flags: FLAGS.ephemeral | FLAGS.suppressEmbeds })

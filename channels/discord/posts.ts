@@ -55,10 +55,10 @@ export async function sendOutgoing(api: Api, to: Address, outgoing: Outgoing, ke
     const files = [{ name: fileName(outgoing.name), data: outgoing.content }]
     return postContent(api, to, { key, content: comment, files })
   }
-  const pieces = renderParts(outgoing.text)
+  const parts = renderParts(outgoing.text)
   let ref: MessageRef | undefined
-  for (const [i, content] of pieces.entries()) {
-    const last = i === pieces.length - 1
+  for (const [i, content] of parts.entries()) {
+    const last = i === parts.length - 1
     const replyTo = i === 0 ? outgoing.replyTo : undefined
     ref = await postContent(api, to, { key: last ? key : `${key}/${i}`, content, replyTo })
   }
