@@ -3,8 +3,10 @@ import type {
   Address,
   Attachment,
   ChannelAdapter,
+  EphemeralLine,
   HistoryMessage,
   InboundHandler,
+  InboundMessage,
   MessageRef,
   Outgoing,
   PendingPost,
@@ -13,6 +15,7 @@ import type {
 } from '../../src/channel/channel-adapter.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
 import { messageOf } from '../../src/util/errors.ts'
+import { newId } from '../../src/util/ids.ts'
 import { sleep } from '../../src/util/time.ts'
 import { Api, codeOf, createRest } from './api.ts'
 import { DiscordCanvas, type Paces } from './canvas.ts'
@@ -23,7 +26,7 @@ import { type InboundContext, isThread, type RawMessage } from './inbound.ts'
 import { onInteraction, type RawInteraction } from './interactions.ts'
 import { CHANNEL_TYPES } from './limits.ts'
 import { ChannelDirectory, type ChannelInfo, channelInfoOf } from './places.ts'
-import { editOutgoing, findPost, removePost, roomOf, sendOutgoing } from './posts.ts'
+import { channelOf, editOutgoing, findPost, removePost, sendOutgoing } from './posts.ts'
 import { Reader, readHistory } from './reading.ts'
 import { openThread } from './threads.ts'
 
@@ -45,8 +48,8 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
 class DiscordAdapter implements ChannelAdapter {
   readonly platform = 'discord'
   readonly displayName = 'Discord'
-  readonly readBackDelayMs = 0
   readonly ephemeralLines = false
+  readonly readBackDelayMs = 0
   readonly #config: DiscordConfig
   readonly #deps: AdapterDeps
   readonly #api: Api
@@ -193,7 +196,23 @@ class DiscordAdapter implements ChannelAdapter {
     return this.#self
   }
 
-  openThread(from: { room: string; message: string }, title: string): Promise<{ to: Address; notice?: string }> {
+  commandHint(words: string): string {
+    return `/${words}`
+  }
+
+  isDirect(channel: string): boolean {
+    return this.#places.get(channel)?.type === CHANNEL_TYPES.dm
+  }
+
+  channelOf(to: Address): string {
+    return channelOf(to)
+  }
+
+  replyAddress(location: InboundMessage['location']): Address {
+    return location.kind === 'channel' ? { platform: 'discord', id: location.channel } : location.to
+  }
+
+  openThread(from: { channel: string; message: string }, title: string): Promise<{ to: Address; notice?: string }> {
     return openThread(this.#api, this.#places, { ...from, title, archiveMinutes: this.#config.archive_minutes })
   }
 
@@ -206,6 +225,12 @@ class DiscordAdapter implements ChannelAdapter {
 
   send(to: Address, outgoing: Outgoing, key: string): Promise<MessageRef> {
     return sendOutgoing(this.#api, to, outgoing, key)
+  }
+
+  /** Discord has no private lines outside interactions: it is a reply that all can read. */
+  async postEphemeral(to: Address, { text, replyTo }: EphemeralLine): Promise<void> {
+    const key = `line:${to.id}:${newId()}`
+    await sendOutgoing(this.#api, to, { kind: 'text', text, ...(replyTo === undefined ? {} : { replyTo }) }, key)
   }
 
   async findPost(to: Address, post: PendingPost): Promise<MessageRef | undefined> {
@@ -224,13 +249,19 @@ class DiscordAdapter implements ChannelAdapter {
     return []
   }
 
-  async mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void> {
-    const path = `/channels/${ref.channel}/messages/${ref.id}/reactions/${EYES}/@me`
+  addReaction(ref: MessageRef): Promise<void> {
+    return this.#react(ref, async (path) => void (await this.#api.put(path)))
+  }
+
+  removeReaction(ref: MessageRef): Promise<void> {
+    return this.#react(ref, (path) => this.#api.delete(path))
+  }
+
+  async #react(ref: MessageRef, change: (path: string) => Promise<void>): Promise<void> {
     try {
-      if (sign === 'received') await this.#api.put(path)
-      else await this.#api.delete(path)
+      await change(`/channels/${ref.channel}/messages/${ref.id}/reactions/${EYES}/@me`)
     } catch (error) {
-      this.#deps.log.debug({ reason: messageOf(error), message: ref.id }, 'a sign could not be set')
+      this.#deps.log.debug({ reason: messageOf(error), message: ref.id }, 'could not set a reaction')
     }
   }
 
@@ -255,22 +286,10 @@ class DiscordAdapter implements ChannelAdapter {
     }
   }
 
-  commandHint(words: string): string {
-    return `/${words}`
-  }
-
-  isDirect(channel: string): boolean {
-    return this.#places.get(channel)?.type === CHANNEL_TYPES.dm
-  }
-
-  channelOf(to: Address): string {
-    return to.replyIn ?? to.id
-  }
-
   permalink(to: Address, ref?: MessageRef): string {
-    const room = ref?.channel ?? roomOf(to)
-    const guild = this.#places.get(room)?.guild ?? '@me'
+    const channel = ref?.channel ?? channelOf(to)
+    const guild = this.#places.get(channel)?.guild ?? '@me'
     const message = ref?.id ?? (to.replyIn === undefined ? undefined : to.id)
-    return `https://discord.com/channels/${guild}/${room}${message === undefined ? '' : `/${message}`}`
+    return `https://discord.com/channels/${guild}/${channel}${message === undefined ? '' : `/${message}`}`
   }
 }

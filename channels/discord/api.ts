@@ -85,9 +85,9 @@ export class Api {
   }
 
   /** Posts a message, opening an archived thread first where Discord does not by itself. Gives its id. */
-  async send(room: string, body: Record<string, unknown>, files: readonly UploadFile[] = []): Promise<string> {
-    return this.opening(room, async () => {
-      const path = route(`/channels/${room}/messages`)
+  async send(channel: string, body: Record<string, unknown>, files: readonly UploadFile[] = []): Promise<string> {
+    return this.opening(channel, async () => {
+      const path = route(`/channels/${channel}/messages`)
       const made = await this.#withoutReference(body, (b) =>
         this.rest.post(path, withFiles({ ...b, ...NO_PINGS }, files)),
       )
@@ -96,10 +96,10 @@ export class Api {
   }
 
   /** Changes a message. False where it does not exist any more. */
-  async edit(room: string, id: string, body: Record<string, unknown>): Promise<boolean> {
+  async edit(channel: string, id: string, body: Record<string, unknown>): Promise<boolean> {
     try {
-      const path = route(`/channels/${room}/messages/${id}`)
-      await this.opening(room, () => this.rest.patch(path, { body: { ...body, ...NO_PINGS } }))
+      const path = route(`/channels/${channel}/messages/${id}`)
+      await this.opening(channel, () => this.rest.patch(path, { body: { ...body, ...NO_PINGS } }))
       return true
     } catch (error) {
       if (codeOf(error) === 10008) return false
@@ -113,13 +113,13 @@ export class Api {
   }
 
   /** Runs a call on a thread; one that says "archived" is repeated once the thread is opened. */
-  async opening<T>(room: string, call: () => Promise<T>): Promise<T> {
+  async opening<T>(channel: string, call: () => Promise<T>): Promise<T> {
     return this.#call(async () => {
       try {
         return await call()
       } catch (error) {
         if (codeOf(error) !== 50083) throw error
-        await this.rest.patch(route(`/channels/${room}`), { body: { archived: false } })
+        await this.rest.patch(route(`/channels/${channel}`), { body: { archived: false } })
         return call()
       }
     })

@@ -58,7 +58,7 @@ export class DiscordCanvas implements TurnCanvas {
   #gathered = false
   /** Ends the gathering when the answer is whole. */
   #whole: () => void = () => {}
-  readonly #memo: RenderMemo = { pieces: new Map() }
+  readonly #memo: RenderMemo = { parts: new Map() }
   #shown: Map<string, Shown> | undefined
   /** Parts that Discord will not take or that a person deleted. */
   readonly #given = new Set<string>()
@@ -68,9 +68,9 @@ export class DiscordCanvas implements TurnCanvas {
     this.#to = to
     this.#turn = turn
     this.#posts = posts
-    const room = to.replyIn ?? to.id
+    const channel = to.replyIn ?? to.id
     this.#typing = new Typing(deps.clock, () =>
-      deps.api.post(`/channels/${room}/typing`).then(
+      deps.api.post(`/channels/${channel}/typing`).then(
         () => undefined,
         () => undefined,
       ),

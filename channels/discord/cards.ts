@@ -1,4 +1,5 @@
 import type { CardCall, CardOutcome, CardView } from '../../src/channel/card.ts'
+import type { DecisionAction } from '../../src/channel/channel-adapter.ts'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
 import { makeVisible, oneLine } from '../../src/util/visible.ts'
 import { LIMITS } from './limits.ts'
@@ -32,7 +33,7 @@ type Size = (typeof SIZES)[number] | typeof CLOSED
 const OUTCOMES: Readonly<Record<CardOutcome, string>> = {
   approved: '✅ **Approved**',
   always: '✅ **Approved, always from now on**',
-  denied: '🚫 **Rejected**',
+  rejected: '🚫 **Rejected**',
   stopped: '⏹️ **Stopped, not run**',
   expired: '⌛ **Expired, not run**',
   superseded: '↪️ **Replaced by a new card, not run**',
@@ -190,23 +191,19 @@ function buttons(card: CardView): readonly unknown[] {
       components: [
         button('approve', 'Approve', STYLE.success),
         ...(card.always ? [button('always', 'Always allow', STYLE.primary)] : []),
-        button('deny', 'Reject', STYLE.danger),
+        button('reject', 'Reject', STYLE.danger),
         button('note', 'Note…', STYLE.secondary),
       ],
     },
   ]
 }
 
-/** What a pressed button or a sent form is about; undefined where it is none of ours. */
-export function parseCustomId(
-  id: string,
-): { verb: 'approve' | 'always' | 'deny' | 'note'; approval: string } | undefined {
-  const [, verb, approval] = /^ts:(approve|always|deny|note):(.{1,80})$/.exec(id) ?? []
-  return verb === 'approve' || verb === 'always' || verb === 'deny' || verb === 'note'
-    ? approval === undefined
-      ? undefined
-      : { verb, approval }
-    : undefined
+/** What a pressed button or a sent form is about; undefined where it is not the bot's. Cards of version 0.1 say `deny`. */
+export function parseCustomId(id: string): { action: DecisionAction | 'note'; approval: string } | undefined {
+  const [, word, approval] = /^ts:(approve|always|reject|deny|note):(.{1,80})$/.exec(id) ?? []
+  if (approval === undefined) return undefined
+  const action = word === 'deny' ? 'reject' : (word as DecisionAction | 'note')
+  return { action, approval }
 }
 
 /** Whether a message's components are those of the open card whose post key names its approval. */

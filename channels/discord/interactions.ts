@@ -1,4 +1,10 @@
-import type { Address, InboundCommand, InboundHandler, Person } from '../../src/channel/channel-adapter.ts'
+import type {
+  Address,
+  DecisionAction,
+  InboundCommand,
+  InboundHandler,
+  Person,
+} from '../../src/channel/channel-adapter.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
@@ -81,9 +87,9 @@ async function tellPrivately(
   placeholder: boolean,
 ): Promise<void> {
   const hook = `/webhooks/${raw.application_id}/${raw.token}`
-  const pieces = renderParts(text)
-  if (placeholder && pieces.length === 0) return api.interaction('delete', `${hook}/messages/@original`)
-  for (const [i, content] of pieces.entries()) {
+  const parts = renderParts(text)
+  if (placeholder && parts.length === 0) return api.interaction('delete', `${hook}/messages/@original`)
+  for (const [i, content] of parts.entries()) {
     const body = { content, allowed_mentions: NO_PINGS }
     if (placeholder && i === 0) await api.interaction('patch', `${hook}/messages/@original`, body)
     else await api.interaction('post', hook, { ...body, flags: FLAGS.ephemeral | FLAGS.suppressEmbeds })
@@ -108,15 +114,15 @@ async function handled<T>(
 
 async function onPress(deps: InteractionDeps, raw: RawInteraction): Promise<void> {
   const press = parseCustomId(raw.data?.custom_id ?? '')
-  if (press?.verb === 'note') return acknowledge(deps, raw, { type: ANSWER.modal, data: noteForm(press.approval) })
+  if (press?.action === 'note') return acknowledge(deps, raw, { type: ANSWER.modal, data: noteForm(press.approval) })
   await acknowledge(deps, raw, { type: ANSWER.deferredUpdate })
-  if (press) await decide(deps, raw, { approval: press.approval, action: press.verb })
+  if (press) await decide(deps, raw, { approval: press.approval, action: press.action })
 }
 
 async function decide(
   deps: InteractionDeps,
   raw: RawInteraction,
-  decision: { approval: string; action: 'approve' | 'always' | 'deny'; note?: string },
+  decision: { approval: string; action: DecisionAction; note?: string },
 ): Promise<void> {
   const by = personIn(raw)
   const receipt = await handled(deps, raw, false, () => deps.inbound.decision({ platform: 'discord', by, ...decision }))
@@ -136,9 +142,9 @@ async function onForm(deps: InteractionDeps, raw: RawInteraction): Promise<void>
     : { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } }
   await acknowledge(deps, raw, update)
   const note = (fields.get('note') ?? '').trim()
-  const verb = fields.get('choice')
-  if (form && (verb === 'approve' || verb === 'deny'))
-    await decide(deps, raw, { approval: form.approval, action: verb, ...(note ? { note } : {}) })
+  const action = fields.get('choice')
+  if (form && (action === 'approve' || action === 'reject'))
+    await decide(deps, raw, { approval: form.approval, action, ...(note ? { note } : {}) })
 }
 
 /** The values of a sent form, by custom id: text, or the first thing chosen. */
@@ -196,15 +202,20 @@ async function runCommand(
 }
 
 /** For everybody; false where Discord does not let us post there. The text is posted once for this use of the command. */
-async function showPublicly(deps: InteractionDeps, raw: RawInteraction, room: string, text: string): Promise<boolean> {
+async function showPublicly(
+  deps: InteractionDeps,
+  raw: RawInteraction,
+  channel: string,
+  text: string,
+): Promise<boolean> {
   try {
     for (const [i, content] of renderParts(text).entries()) {
       const nonce = nonceOf(`command:${raw.id}/${i}`)
-      await deps.api.send(room, { content, nonce, enforce_nonce: true, flags: FLAGS.suppressEmbeds })
+      await deps.api.send(channel, { content, nonce, enforce_nonce: true, flags: FLAGS.suppressEmbeds })
     }
     return true
   } catch (error) {
-    deps.log.warn({ reason: messageOf(error), room }, 'a public answer is given privately')
+    deps.log.warn({ reason: messageOf(error), channel }, 'a public answer is given privately')
     return false
   }
 }
@@ -225,7 +236,7 @@ function noteForm(approval: string): object {
           min_values: 1,
           max_values: 1,
           required: true,
-          options: [option('approve', 'Approve'), option('deny', 'Reject')],
+          options: [option('approve', 'Approve'), option('reject', 'Reject')],
         },
       },
       {

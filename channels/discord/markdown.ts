@@ -16,9 +16,9 @@ const SPLIT: SplitOptions = {
   tableSize: (rows) => alignedSize(rows) + FENCES,
 }
 
-/** Pieces of an earlier drawing by their source: while an answer grows, all but its last stay the same. */
+/** Parts of an earlier drawing by their source: while an answer grows, all but its last stay the same. */
 export interface RenderMemo {
-  pieces: ReadonlyMap<string, string>
+  parts: ReadonlyMap<string, string>
 }
 
 interface Memo {

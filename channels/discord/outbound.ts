@@ -35,9 +35,9 @@ export interface Part {
 
 /** A turn as messages: each section begins a new one, and one that is too long is split. `memo` holds the last drawing. */
 export function renderView(view: TurnView, turn: string, memo?: RenderMemo): Part[] {
-  const before = memo?.pieces ?? new Map<string, string>()
+  const before = memo?.parts ?? new Map<string, string>()
   const after = new Map<string, string>()
-  if (memo) memo.pieces = after
+  if (memo) memo.parts = after
   return view.sections.flatMap(({ items }, section) =>
     renderParts(sectionMarkdown(items), { before, after }).map((content, part) => ({
       key: partKey(turn, section, part),

@@ -12,7 +12,7 @@ import { fileName, nonceOf } from './outbound.ts'
 const FIND_PAGES = 10
 
 /** The channel in which an address is answered. */
-export function roomOf(to: Address): string {
+export function channelOf(to: Address): string {
   return to.replyIn ?? to.id
 }
 
@@ -28,7 +28,7 @@ export async function postContent(
     files?: readonly UploadFile[]
   },
 ): Promise<MessageRef> {
-  const channel = roomOf(to)
+  const channel = channelOf(to)
   const reply = post.replyTo ?? (to.replyIn === undefined ? undefined : to.id)
   const id = await api.send(
     channel,
@@ -55,10 +55,10 @@ export async function sendOutgoing(api: Api, to: Address, outgoing: Outgoing, ke
     const files = [{ name: fileName(outgoing.name), data: outgoing.content }]
     return postContent(api, to, { key, content: comment, files })
   }
-  const pieces = renderParts(outgoing.text)
+  const parts = renderParts(outgoing.text)
   let ref: MessageRef | undefined
-  for (const [i, content] of pieces.entries()) {
-    const last = i === pieces.length - 1
+  for (const [i, content] of parts.entries()) {
+    const last = i === parts.length - 1
     const replyTo = i === 0 ? outgoing.replyTo : undefined
     ref = await postContent(api, to, { key: last ? key : `${key}/${i}`, content, replyTo })
   }
@@ -73,7 +73,7 @@ export async function findPost(
   to: Address,
   post: PendingPost,
 ): Promise<MessageRef | undefined> {
-  const channel = roomOf(to)
+  const channel = channelOf(to)
   const nonce = nonceOf(post.key)
   const texts = new Set([post.text.trim(), renderParts(post.text).at(-1) ?? ''])
   let after = snowflakeAt(post.at - TIMES.skew)
@@ -99,9 +99,9 @@ function matches(m: RawMessage, post: PendingPost, texts: ReadonlySet<string>): 
 }
 
 /** At most 100 messages after an id, oldest first. */
-export async function readAfter(api: Api, room: string, after: string): Promise<RawMessage[]> {
+export async function readAfter(api: Api, channel: string, after: string): Promise<RawMessage[]> {
   const query = { after, limit: String(LIMITS.page) }
-  const page = (await api.get(`/channels/${room}/messages`, query)) as RawMessage[]
+  const page = (await api.get(`/channels/${channel}/messages`, query)) as RawMessage[]
   return page.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
 }
 

@@ -6,7 +6,7 @@ import type { Api } from './api.ts'
 import { type InboundContext, isAllowed, type RawMessage, toHistory, toInbound } from './inbound.ts'
 import { LIMITS, snowflakeAt, TIMES } from './limits.ts'
 import type { ChannelInfo } from './places.ts'
-import { readAfter, roomOf } from './posts.ts'
+import { channelOf, readAfter } from './posts.ts'
 
 /** Conversations read back at once. */
 const MAX_READS_AT_ONCE = 5
@@ -35,13 +35,13 @@ export class Reader {
 
   /** A message as it comes. Returns at once. */
   enqueue(message: RawMessage): void {
-    const room = message.channel_id
+    const channel = message.channel_id
     const gate = this.#gate
-    const before = this.#lanes.get(room) ?? Promise.resolve()
+    const before = this.#lanes.get(channel) ?? Promise.resolve()
     const mine = before.then(() => gate).then(() => this.#live(message))
-    this.#lanes.set(room, mine)
+    this.#lanes.set(channel, mine)
     void mine.then(() => {
-      if (this.#lanes.get(room) === mine) this.#lanes.delete(room)
+      if (this.#lanes.get(channel) === mine) this.#lanes.delete(channel)
     })
   }
 
@@ -65,15 +65,15 @@ export class Reader {
 
   async #tellNotStored(message: RawMessage): Promise<void> {
     const { clock, api, log } = this.#deps
-    const room = message.channel_id
+    const channel = message.channel_id
     const now = clock.now()
-    if (now - (this.#toldAt.get(room) ?? Number.NEGATIVE_INFINITY) < TIMES.notStored) return
-    const place = await this.#deps.place(room).catch(() => undefined)
+    if (now - (this.#toldAt.get(channel) ?? Number.NEGATIVE_INFINITY) < TIMES.notStored) return
+    const place = await this.#deps.place(channel).catch(() => undefined)
     if (!place || !isAllowed(place, this.#deps.context().config)) return
-    this.#toldAt.set(room, now)
+    this.#toldAt.set(channel, now)
     const content = 'A message here could not be stored and was not taken in. Please send it again in a while.'
-    await api.send(room, { content }).catch((error: unknown) => {
-      log.warn({ reason: messageOf(error), room }, 'nor could that be said')
+    await api.send(channel, { content }).catch((error: unknown) => {
+      log.warn({ reason: messageOf(error), channel }, 'nor could that be said')
     })
   }
 
@@ -95,9 +95,13 @@ export class Reader {
 
   async #readBack(to: Address, after: number): Promise<void> {
     try {
-      for (const message of await readAfter(this.#deps.api, roomOf(to), snowflakeAt(after))) await this.#hand(message)
+      for (const message of await readAfter(this.#deps.api, channelOf(to), snowflakeAt(after)))
+        await this.#hand(message)
     } catch (error) {
-      this.#deps.log.warn({ reason: messageOf(error), room: roomOf(to) }, 'missed messages could not be read back')
+      this.#deps.log.warn(
+        { reason: messageOf(error), channel: channelOf(to) },
+        'missed messages could not be read back',
+      )
     }
   }
 }
@@ -114,7 +118,7 @@ export async function readHistory(
   while (found.length < range.limit) {
     const size = Math.min(LIMITS.page, range.limit - found.length)
     const query = { limit: String(size), ...(before === undefined ? {} : { before }) }
-    const page = (await api.get(`/channels/${roomOf(to)}/messages`, query)) as RawMessage[]
+    const page = (await api.get(`/channels/${channelOf(to)}/messages`, query)) as RawMessage[]
     found.push(...page)
     before = page.at(-1)?.id
     if (page.length < size) break

@@ -13,16 +13,16 @@ const EXISTS = 160_004
 export async function openThread(
   api: Api,
   places: ChannelDirectory,
-  from: { room: string; message: string; title: string; archiveMinutes: number },
+  from: { channel: string; message: string; title: string; archiveMinutes: number },
 ): Promise<{ to: Address; notice?: string }> {
-  const { room, message } = from
+  const { channel, message } = from
   const thread: Address = { platform: 'discord', id: message }
-  const replies: Address = { ...thread, replyIn: room }
-  const missing = missingPermission(places.permissions(room))
+  const replies: Address = { ...thread, replyIn: channel }
+  const missing = missingPermission(places.permissions(channel))
   if (missing) return { to: replies, notice: cannot(`the permission *${missing}* is missing`) }
   try {
     const body = { name: threadName(from.title), auto_archive_duration: from.archiveMinutes }
-    await api.post(`/channels/${room}/messages/${message}/threads`, body)
+    await api.post(`/channels/${channel}/messages/${message}/threads`, body)
     return { to: thread }
   } catch (error) {
     const code = codeOf(error)

@@ -64,7 +64,7 @@ export function closing(fence: Fence): string {
   return fence.prefix + fence.mark
 }
 
-/** The fence as it stands at the beginning of a further piece: quote marks are kept, a list's indent is not. */
+/** The fence as it stands at the beginning of a further part: quote marks are kept, a list's indent is not. */
 export function reopened(fence: Fence): Fence {
   const quote = fence.prefix.includes('>') ? `${fence.prefix.slice(0, fence.prefix.lastIndexOf('>') + 1)} ` : ''
   return { ...fence, prefix: quote }

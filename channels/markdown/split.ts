@@ -4,13 +4,13 @@ import { rowCells } from './table.ts'
 /** Part of a longer Markdown text that stands by itself: open fences and tables are closed and begun anew. */
 export interface MarkdownPart {
   readonly text: string
-  /** UTF-16 offsets into the source. Between two pieces lie white space and markup only. */
+  /** UTF-16 offsets into the source. Between two parts lie white space and markup only. */
   readonly start: number
   readonly end: number
 }
 
 export interface SplitOptions {
-  /** The most UTF-16 units a piece may cost; at least 100. */
+  /** The most UTF-16 units a part may cost; at least 100. */
   readonly limit: number
   /** The most units by which rendering lengthens this line. Must not fall while the line grows. */
   readonly extra?: (line: string, code: boolean) => number
@@ -41,20 +41,20 @@ interface Border extends SplitPoint {
 }
 
 /**
- * Splits Markdown into pieces that cost at most `limit`: at a block's end, else a line's, else between words, else
- * between characters. No piece is blank. Borders depend only on what stands before the point at which a piece is
- * full: when text is appended, all pieces but the last stay as they are. Linear in the text's length.
+ * Splits Markdown into parts that cost at most `limit`: at a block's end, else a line's, else between words, else
+ * between characters. No part is blank. Borders depend only on what stands before the point at which a part is
+ * full: when text is appended, all parts but the last stay as they are. Linear in the text's length.
  */
 export function splitMarkdown(source: string, options: SplitOptions): MarkdownPart[] {
-  const pieces: MarkdownPart[] = []
+  const parts: MarkdownPart[] = []
   let at: SplitPoint | undefined = { offset: 0 }
   while (at) {
     const builder: PartBuilder = new PartBuilder(source, at, options)
-    const { piece, next } = builder.next()
-    if (piece) pieces.push(piece)
+    const { part, next } = builder.next()
+    if (part) parts.push(part)
     at = next
   }
-  return pieces
+  return parts
 }
 
 class PartBuilder {
@@ -62,7 +62,7 @@ class PartBuilder {
   readonly #options: SplitOptions
   readonly #start: number
   readonly #midLine: boolean
-  /** A fence that an earlier piece opened: its lines lose the indent that fence had. */
+  /** A fence that an earlier part opened: its lines lose the indent that fence had. */
   readonly #indent: number
   #text = ''
   #cost = 0
@@ -91,7 +91,7 @@ class PartBuilder {
     }
   }
 
-  next(): { piece?: MarkdownPart; next?: SplitPoint } {
+  next(): { part?: MarkdownPart; next?: SplitPoint } {
     const source = this.#source
     if (this.#start >= source.length) return {}
     let at = this.#start
@@ -106,7 +106,7 @@ class PartBuilder {
     return this.#finish(this.#text.length, this.#fence, source.length)
   }
 
-  /** Adds the line if the piece then still keeps to the limit. */
+  /** Adds the line if the part then still keeps to the limit. */
   #fits(raw: string, ended: boolean, at: number): boolean {
     const continued = this.#midLine && at === this.#start
     const before = this.#fence
@@ -195,7 +195,7 @@ class PartBuilder {
     this.#borders.push({ offset, length: this.#text.length, cost: this.#cost, block, fence: this.#fence, table })
   }
 
-  #breakIn(line: string, at: number): { piece?: MarkdownPart; next?: SplitPoint } {
+  #breakIn(line: string, at: number): { part?: MarkdownPart; next?: SplitPoint } {
     const { limit } = this.#options
     const borders = this.#borders.filter((b) => this.#text.slice(0, b.length).trim() !== '')
     const border =
@@ -215,7 +215,7 @@ class PartBuilder {
     return this.#finish(this.#text.length, this.#fence, at + length, place)
   }
 
-  /** The last good place inside the line up to which the piece keeps to the limit; 0 where there is none. */
+  /** The last good place inside the line up to which the part keeps to the limit; 0 where there is none. */
   #cutIn(line: string): number {
     const close = this.#fence ? reserve(this.#fence) : looksLikeFence(line) ? 16 : 0
     const room = this.#options.limit - this.#cost - this.#joint() - close
@@ -234,18 +234,19 @@ class PartBuilder {
     fence: Fence | undefined,
     end: number,
     next?: SplitPoint,
-  ): { piece?: MarkdownPart; next?: SplitPoint } {
+  ): { part?: MarkdownPart; next?: SplitPoint } {
     const body = this.#text.slice(0, length)
     const text = fence ? `${body}\n${closing(fence)}` : body.replace(/\n[\s]*$/, '')
     const place = next && next.offset < this.#source.length ? { next } : {}
-    if (text.trim() === '') return place
-    return { piece: { text, start: this.#start, end }, ...place }
+    // A reopened fence or table is no content: what shows nothing of the source is no part.
+    if (text.trim() === '' || this.#source.slice(this.#start, end).trim() === '') return place
+    return { part: { text, start: this.#start, end }, ...place }
   }
 }
 
 /**
  * What a fence needs to be closed, twice: while its own closing line grows, letter by letter, ours stands below it,
- * and a piece that was not full before must not become full and then again not.
+ * and a part that was not full before must not become full and then again not.
  */
 function reserve(fence: Fence): number {
   return 2 * (1 + fence.prefix.length + fence.mark.length) + 3

@@ -22,7 +22,7 @@ export function rowCells(line: string): string[] {
 
 /**
  * Rows, the first being the header, as lines of equal columns with a rule under the header. A header of empty cells
- * (a table continued from an earlier piece) is left out with its rule.
+ * (a table continued from an earlier part) is left out with its rule.
  */
 export function alignRows(rows: readonly (readonly string[])[], align: readonly (string | null)[] = []): string[] {
   const count = Math.max(0, ...rows.map((r) => r.length))

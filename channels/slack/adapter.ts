@@ -5,7 +5,9 @@ import type {
   Address,
   ChannelAdapter,
   ChannelState,
+  EphemeralLine,
   InboundHandler,
+  InboundMessage,
   MessageRef,
   Outgoing,
 } from '../../src/channel/channel-adapter.ts'
@@ -23,6 +25,7 @@ import { HttpReceiver } from './http-receiver.ts'
 import { type InboundContext, peopleIn, toInbound } from './inbound.ts'
 import { Interactions } from './interactions.ts'
 import { type Json, textIn } from './json.ts'
+import { LIMITS } from './limits.ts'
 import { markdownBody, plainBody, textParts } from './outbound.ts'
 import { People } from './people.ts'
 import { metadataOf, Poster } from './poster.ts'
@@ -55,10 +58,10 @@ export function createSlackAdapter(options: SlackAdapterOptions): {
 }
 
 class SlackAdapter implements ChannelAdapter {
-  readonly platform = 'slack'
+  readonly platform = 'slack' as const
   readonly displayName = 'Slack'
-  readonly readBackDelayMs = 10_000
   readonly ephemeralLines = true
+  readonly readBackDelayMs = LIMITS.readBackDelayMs
   readonly #options: SlackAdapterOptions
   readonly #life = new AbortController()
   readonly #pacer: RateLimiter
@@ -253,12 +256,27 @@ class SlackAdapter implements ChannelAdapter {
     }
   }
 
-  async openThread(from: { room: string; message: string }): Promise<{ to: Address }> {
-    const { room, message } = from
+  commandHint(words: string): string {
+    return `${this.#options.config.slash_command} ${words}`
+  }
+
+  isDirect(channel: string): boolean {
+    return isDirect(channel)
+  }
+
+  channelOf(to: Address): string {
+    return postTargetOf(to).channel
+  }
+
+  replyAddress(location: InboundMessage['location']): Address {
+    return location.to
+  }
+
+  async openThread({ channel, message }: { channel: string; message: string }): Promise<{ to: Address }> {
     return {
-      to: isDirect(room)
-        ? { platform: 'slack', id: room, thread: message }
-        : { platform: 'slack', id: `${room}:${message}` },
+      to: isDirect(channel)
+        ? { platform: 'slack', id: channel, thread: message }
+        : { platform: 'slack', id: `${channel}:${message}` },
     }
   }
 
@@ -285,17 +303,22 @@ class SlackAdapter implements ChannelAdapter {
     )
   }
 
-  async send(to: Address, outgoing: Outgoing, key: string, note: (mark: string) => Promise<void>): Promise<MessageRef> {
-    if (outgoing.kind === 'file') return this.#files.send(to, outgoing, note)
+  async send(
+    to: Address,
+    outgoing: Outgoing,
+    key: string,
+    onFileId: (fileId: string) => Promise<void>,
+  ): Promise<MessageRef> {
+    if (outgoing.kind === 'file') return this.#files.send(to, outgoing, onFileId)
     if (outgoing.kind === 'card')
       return this.#poster.post(to, { body: cardBody(outgoing.card), metadata: metadataOf(key) })
     const parts = textParts(outgoing.text).map((text) => ({ body: markdownBody(text), plain: plainBody(text) }))
     if (parts.length === 0) throw new PostRefusedError('There is nothing to post.')
-    if (outgoing.onlyTo === undefined) return this.#poster.postAll(to, key, parts)
-    let last: MessageRef | undefined
-    for (const { body } of parts) last = await this.#poster.postEphemeral(to, outgoing.onlyTo, body)
-    if (!last) throw new PostRefusedError('There is nothing to post.')
-    return last
+    return this.#poster.postAll(to, key, parts)
+  }
+
+  async postEphemeral(to: Address, { text, onlyTo }: EphemeralLine): Promise<void> {
+    for (const part of textParts(text)) await this.#poster.postEphemeral(to, onlyTo, markdownBody(part))
   }
 
   findPost(to: Address, post: Parameters<ChannelAdapter['findPost']>[1]): Promise<MessageRef | undefined> {
@@ -320,13 +343,20 @@ class SlackAdapter implements ChannelAdapter {
     return filesBefore(card)
   }
 
-  async mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void> {
-    const method = sign === 'received' ? 'reactions.add' : 'reactions.remove'
+  addReaction(ref: MessageRef): Promise<void> {
+    return this.#react('reactions.add', ref)
+  }
+
+  removeReaction(ref: MessageRef): Promise<void> {
+    return this.#react('reactions.remove', ref)
+  }
+
+  async #react(method: string, ref: MessageRef): Promise<void> {
     const args = { channel: ref.channel, timestamp: ref.id, name: 'eyes' }
     await this.#api.call(method, args, { priority: 'sign' }).catch((error: unknown) => {
       const code = codeOf(error)
       if (code !== 'already_reacted' && code !== 'no_reaction')
-        this.#options.tools.log.debug({ reason: messageOf(error) }, 'a reaction could not be set')
+        this.#options.tools.log.debug({ reason: messageOf(error) }, 'could not set a reaction')
     })
   }
 
@@ -340,26 +370,14 @@ class SlackAdapter implements ChannelAdapter {
 
   async archive(): Promise<void> {}
 
-  commandHint(words: string): string {
-    return `${this.#options.config.slash_command} ${words}`
-  }
-
-  isDirect(channel: string): boolean {
-    return isDirect(channel)
-  }
-
-  channelOf(to: Address): string {
-    return postTargetOf(to).room
-  }
-
   permalink(to: Address, ref?: MessageRef): string {
-    const { room, thread } = postTargetOf(to)
+    const { channel, thread } = postTargetOf(to)
     const ts = ref?.id ?? thread
     const base = this.#who?.url
-    if (!base) return `slack://channel?team=${this.#who?.team ?? ''}&id=${room}`
+    if (!base) return `slack://channel?team=${this.#who?.team ?? ''}&id=${channel}`
     const message = ts && /^\d+\.\d+$/.test(ts) ? `/p${ts.replace('.', '')}` : ''
-    const inThread = message && thread && thread !== ts ? `?thread_ts=${thread}&cid=${ref?.channel ?? room}` : ''
-    return `${base.replace(/\/$/, '')}/archives/${ref?.channel ?? room}${message}${inThread}`
+    const inThread = message && thread && thread !== ts ? `?thread_ts=${thread}&cid=${ref?.channel ?? channel}` : ''
+    return `${base.replace(/\/$/, '')}/archives/${ref?.channel ?? channel}${message}${inThread}`
   }
 }
 

@@ -3,18 +3,18 @@ import type { Address } from '../../src/channel/channel-adapter.ts'
 /** Where a message is posted. */
 export interface PostTarget {
   /** C…, G…, D… or, for a direct message not yet opened, U…. */
-  readonly room: string
+  readonly channel: string
   readonly thread?: string
 }
 
 export function postTargetOf(to: Address): PostTarget {
-  const [room = '', thread] = to.id.split(':')
+  const [channel = '', thread] = to.id.split(':')
   const inThread = thread ?? to.thread
-  return inThread ? { room, thread: inThread } : { room }
+  return inThread ? { channel, thread: inThread } : { channel }
 }
 
-export function isDirect(room: string): boolean {
-  return room.startsWith('D')
+export function isDirect(channel: string): boolean {
+  return channel.startsWith('D')
 }
 
 /** Slack's name of a time: seconds with six digits. */

@@ -72,16 +72,16 @@ export class SlackApi {
   }
 
   async #once(method: string, args: Json, urgency: Priority, signal: AbortSignal): Promise<Json> {
-    const room = typeof args.channel === 'string' ? args.channel : undefined
+    const channel = typeof args.channel === 'string' ? args.channel : undefined
     for (;;) {
       signal.throwIfAborted()
-      const wait = this.#pacer.delayFor(method, urgency, room)
+      const wait = this.#pacer.delayFor(method, urgency, channel)
       if (wait <= 0) break
       if (urgency !== 'final')
         throw new SlackUnclearError(`budget of ${method}`, { code: 'budget', retryAfterMs: wait })
       await sleep(this.#clock, wait, signal)
     }
-    this.#pacer.acquire(method, room)
+    this.#pacer.acquire(method, channel)
     try {
       const result = await this.#client.apiCall(method, args)
       this.onToken(undefined)

@@ -7,12 +7,12 @@ import { clip, defuse, hasReference, mrkdwn } from './markdown.ts'
 import { fallbackOf, type MessageBody } from './outbound.ts'
 
 /** Action ids carry the verb, values the approval's id; nothing else. */
-export const ACTION = { approve: 'ts:approve', always: 'ts:always', deny: 'ts:deny', note: 'ts:note' } as const
+export const ACTION = { approve: 'ts:approve', always: 'ts:always', reject: 'ts:reject', note: 'ts:note' } as const
 
 const OUTCOMES: Readonly<Record<CardOutcome, string>> = {
   approved: '✅ *Approved*',
   always: '✅ *Always allowed*',
-  denied: '🚫 *Rejected*',
+  rejected: '🚫 *Rejected*',
   stopped: '⏹️ *Stopped*: not run',
   expired: '⌛ *Expired*: not run',
   superseded: '↪️ *Replaced* by a newer card: not run',
@@ -128,7 +128,7 @@ function buttons({ approval, always }: CardView): Json {
     elements: [
       button('Approve', ACTION.approve, 'primary'),
       ...(always ? [button('Always allow', ACTION.always)] : []),
-      button('Reject', ACTION.deny, 'danger'),
+      button('Reject', ACTION.reject, 'danger'),
       button('Note…', ACTION.note),
     ],
   }

@@ -34,12 +34,12 @@ export class Files {
   async send(
     to: Address,
     file: { name: string; content: string; comment: string },
-    note: (mark: string) => Promise<void>,
+    onFileId: (fileId: string) => Promise<void>,
   ): Promise<MessageRef> {
     const { api, poster } = this.#deps
     const bytes = Buffer.from(file.content)
     if (bytes.length === 0) throw new PostRefusedError('The file is empty.')
-    const { room, thread } = await poster.targetOf(to)
+    const { channel, thread } = await poster.targetOf(to)
     const got = await api.call(
       'files.getUploadURLExternal',
       { filename: file.name, length: bytes.length },
@@ -49,22 +49,22 @@ export class Files {
     const url = textIn(got, 'upload_url')
     if (!id || !url) throw new SlackUnclearError('Slack gave no place for the file')
     await upload(url, bytes)
-    await note(id)
+    await onFileId(id)
     await api.call('files.completeUploadExternal', {
       files: [{ id, title: file.name }],
-      channel_id: room,
+      channel_id: channel,
       ...(thread ? { thread_ts: thread } : {}),
       ...(file.comment ? { initial_comment: mrkdwn(file.comment) } : {}),
     })
-    return (await this.#shareOf(room, thread, id)) ?? { platform: 'slack', channel: room, id }
+    return (await this.#shareOf(channel, thread, id)) ?? { platform: 'slack', channel, id }
   }
 
   /** By the file's shares. A file that Slack does not know was never completed. */
   async find(to: Address, { fileId }: PendingPost): Promise<MessageRef | undefined> {
     if (fileId === undefined) return undefined
-    const { room, thread } = await this.#deps.poster.targetOf(to)
+    const { channel, thread } = await this.#deps.poster.targetOf(to)
     try {
-      return (await this.#shareOf(room, thread, fileId)) ?? { platform: 'slack', channel: room, id: fileId }
+      return (await this.#shareOf(channel, thread, fileId)) ?? { platform: 'slack', channel, id: fileId }
     } catch (error) {
       if (codeOf(error) === 'file_not_found') return undefined
       throw error
@@ -152,9 +152,9 @@ async function readUpTo(response: Response, maxBytes: number): Promise<Uint8Arra
   return new Uint8Array(Buffer.concat(parts))
 }
 
-function shareIn(file: unknown, room: string, thread: string | undefined): string | undefined {
+function shareIn(file: unknown, channel: string, thread: string | undefined): string | undefined {
   const shares = objectIn(file, 'shares')
-  const all: Json[] = ['public', 'private'].flatMap((kind) => listIn(objectIn(shares, kind), room))
+  const all: Json[] = ['public', 'private'].flatMap((kind) => listIn(objectIn(shares, kind), channel))
   const found = all.find((s) => thread === undefined || textIn(s, 'thread_ts') === thread) ?? all[0]
   return isJson(found) ? textIn(found, 'ts') : undefined
 }

@@ -45,8 +45,8 @@ export function toInbound(event: Json, context: InboundContext): Inbound | undef
   return spoken(event, channel, ts, context)
 }
 
-function heard(room: string, { channels }: InboundContext): boolean {
-  return isDirect(room) || channels.length === 0 || channels.includes(room)
+function heard(channel: string, { channels }: InboundContext): boolean {
+  return isDirect(channel) || channels.length === 0 || channels.includes(channel)
 }
 
 /** Not ours, not Slack's own, and of a bot only where it may speak. Messages of bots carry no subtype, but a bot_id. */

@@ -13,10 +13,12 @@ import { markdownBody, textParts } from './outbound.ts'
 import type { Poster } from './poster.ts'
 
 const TROUBLE = 'That could not be stored, so nothing has changed. Please try again.'
-const VERBS: Readonly<Record<string, DecisionAction>> = {
+const ACTIONS: Readonly<Record<string, DecisionAction>> = {
   [ACTION.approve]: 'approve',
   [ACTION.always]: 'always',
-  [ACTION.deny]: 'deny',
+  [ACTION.reject]: 'reject',
+  // Cards of version 0.1.
+  'ts:deny': 'reject',
 }
 
 export interface InteractionDeps {
@@ -32,7 +34,7 @@ export interface InteractionDeps {
 
 /** Where a line for one person goes: by the response_url while it lasts, else as an ephemeral line. */
 interface Where {
-  readonly room: string
+  readonly channel: string
   readonly thread?: string
   readonly url?: string
 }
@@ -55,20 +57,20 @@ export class Interactions {
   async #press(ack: () => Promise<void>, body: Json): Promise<void> {
     await ack()
     const [action] = listIn(body, 'actions')
-    const verb = VERBS[textIn(action, 'action_id') ?? '']
+    const decision = ACTIONS[textIn(action, 'action_id') ?? '']
     const approval = textIn(action, 'value')
     if (!approval) return
     const container = objectIn(body, 'container')
     const thread = textIn(container, 'thread_ts') ?? textIn(objectIn(body, 'message'), 'thread_ts')
-    const room = textIn(container, 'channel_id') ?? textIn(objectIn(body, 'channel'), 'id') ?? ''
+    const channel = textIn(container, 'channel_id') ?? textIn(objectIn(body, 'channel'), 'id') ?? ''
     const url = textIn(body, 'response_url')
-    const where: Where = { room, ...(thread ? { thread } : {}), ...(url ? { url } : {}) }
+    const where: Where = { channel, ...(thread ? { thread } : {}), ...(url ? { url } : {}) }
     const by = personOf(objectIn(body, 'user'))
     if (textIn(action, 'action_id') === ACTION.note) {
-      const view = noteModal(approval, { room, ...(thread ? { thread } : {}) })
+      const view = noteModal(approval, { channel, ...(thread ? { thread } : {}) })
       return this.#open(textIn(body, 'trigger_id') ?? '', view, by, where)
     }
-    if (verb) await this.#decide({ approval, action: verb, by }, where)
+    if (decision) await this.#decide({ approval, action: decision, by }, where)
   }
 
   async #decide(
@@ -98,25 +100,25 @@ export class Interactions {
     const { values, metadata } = submission(body)
     const choice = textIn(objectIn(values[FIELD.choice], 'selected_option'), 'value')
     const note = (textIn(values[FIELD.note], 'value') ?? '').trim()
-    const verb: DecisionAction | undefined = choice === 'approve' || choice === 'deny' ? choice : undefined
+    const decision: DecisionAction | undefined = choice === 'approve' || choice === 'reject' ? choice : undefined
     const errors = {
-      ...(verb ? {} : { [FIELD.choice]: 'Please choose.' }),
+      ...(decision ? {} : { [FIELD.choice]: 'Please choose.' }),
       ...(note && note.length <= LIMITS.note ? {} : { [FIELD.note]: `Please write 1 to ${LIMITS.note} characters.` }),
     }
-    if (!verb || Object.keys(errors).length > 0) return ack({ response_action: 'errors', errors })
+    if (!decision || Object.keys(errors).length > 0) return ack({ response_action: 'errors', errors })
     await ack()
     const approval = textIn(metadata, 'approval')
     if (!approval) return
     const thread = textIn(metadata, 'thread')
-    const where = { room: textIn(metadata, 'room') ?? '', ...(thread ? { thread } : {}) }
-    await this.#decide({ approval, action: verb, note, by: personOf(objectIn(body, 'user')) }, where)
+    const where = { channel: textIn(metadata, 'channel') ?? '', ...(thread ? { thread } : {}) }
+    await this.#decide({ approval, action: decision, note, by: personOf(objectIn(body, 'user')) }, where)
   }
 
   async #linked(ack: AckFn<unknown>, body: Json): Promise<void> {
     await ack()
     const { values, metadata } = submission(body)
     const url = textIn(metadata, 'url')
-    const where = { room: textIn(metadata, 'room') ?? '', ...(url ? { url } : {}) }
+    const where = { channel: textIn(metadata, 'channel') ?? '', ...(url ? { url } : {}) }
     const token = (textIn(values[FIELD.token], 'value') ?? '').trim()
     const key = `view:${textIn(objectIn(body, 'view'), 'id') ?? ''}`
     await this.#run({ key, name: 'link', args: { token }, by: personOf(objectIn(body, 'user')) }, where)
@@ -124,18 +126,18 @@ export class Interactions {
 
   async #command(ack: () => Promise<void>, body: Json): Promise<void> {
     await ack()
-    const room = textIn(body, 'channel_id') ?? ''
+    const channel = textIn(body, 'channel_id') ?? ''
     const url = textIn(body, 'response_url')
-    const where: Where = { room, ...(url ? { url } : {}) }
+    const where: Where = { channel, ...(url ? { url } : {}) }
     const id = textIn(body, 'user_id') ?? ''
     const by: Person = { id, name: textIn(body, 'user_name') ?? id, bot: false }
     const trigger = textIn(body, 'trigger_id') ?? ''
     const text = (textIn(body, 'text') ?? '').trim()
     const link = /^link(?:\s+(\S+))?$/i.exec(text)
     if (link?.[1]) return this.#run({ key: trigger, name: 'link', args: { token: link[1] }, by }, where)
-    if (link) return this.#open(trigger, linkModal({ room, url: url ?? '' }), by, where)
+    if (link) return this.#open(trigger, linkModal({ channel, url: url ?? '' }), by, where)
     const { channels } = this.#deps
-    if (channels.length > 0 && !channels.includes(room) && !isDirect(room))
+    if (channels.length > 0 && !channels.includes(channel) && !isDirect(channel))
       return this.#tell(by, where, 'I do not work in this channel.')
     await this.#run({ key: trigger, name: 'words', args: { text }, by }, where)
   }
@@ -145,7 +147,7 @@ export class Interactions {
     where: Where,
   ): Promise<void> {
     try {
-      const reply = await this.#handler().command({ platform: 'slack', channel: where.room, ...c })
+      const reply = await this.#handler().command({ platform: 'slack', channel: where.channel, ...c })
       await this.#reply(c.by, where, reply)
     } catch (error) {
       this.#deps.log.error({ reason: messageOf(error), command: c.name }, 'a command failed')
@@ -174,7 +176,10 @@ export class Interactions {
           const more = { response_type: kind, replace_original: false, ...thread }
           if (await this.#respond(where.url, { ...body, ...more })) continue
         }
-        const address = { platform: 'slack', id: where.thread ? `${where.room}:${where.thread}` : where.room } as const
+        const address = {
+          platform: 'slack',
+          id: where.thread ? `${where.channel}:${where.thread}` : where.channel,
+        } as const
         if (reply.private) await this.#deps.poster.postEphemeral(address, to.id, body)
         else await this.#deps.poster.post(address, { body })
       } catch (error) {

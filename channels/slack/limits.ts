@@ -1,5 +1,7 @@
 /** Slack's limits and ours beneath them. Characters are UTF-16 units, times are milliseconds. */
 export const LIMITS = {
+  /** A fresh message may be missing from the history until it is this old. Seen, not documented. */
+  readBackDelayMs: 10_000,
   /** Markdown blocks of one message together; markdown_text of one call. Slack docs: Markdown block; chat.postMessage. */
   markdown: 12_000,
   /** Most text of one of our messages: what is above is left for the last append of a stream. */

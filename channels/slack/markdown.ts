@@ -47,7 +47,7 @@ function longestRun(text: string): number {
   return Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length))
 }
 
-/** A stretch of Markdown that fits one message; offsets are into the source. */
+/** A part of Markdown that fits one message; offsets are into the source. */
 export interface MarkdownPart {
   readonly text: string
   readonly start: number
@@ -55,8 +55,8 @@ export interface MarkdownPart {
 }
 
 /**
- * Splits Markdown into what fits one message each: by length, and by the number of blocks it becomes. Earlier stretches
- * stay when text is appended. No stretch is blank.
+ * Splits Markdown into what fits one message each: by length, and by the number of blocks it becomes. Earlier parts
+ * stay when text is appended. No part is blank.
  */
 export function splitParts(source: string): MarkdownPart[] {
   const options = { limit: LIMITS.part, tableSize: (rows: readonly (readonly string[])[]) => alignedSize(rows) + 8 }
@@ -110,13 +110,13 @@ function isNative({ children }: Table): boolean {
 }
 
 /**
- * What may be shown of the last stretch while it grows, so that the next growth only appends to it: without the fence
+ * What may be shown of the last part while it grows, so that the next growth only appends to it: without the fence
  * that was closed for it, without a table that is not yet whole, without half a reference. `held` counts the units at
  * its end that wait.
  */
-export function growing(stretch: string, source: string): { text: string; held: number } {
+export function growing(part: string, source: string): { text: string; held: number } {
   const open = closeFences(source) !== source
-  let text = open ? stretch.slice(0, Math.max(0, stretch.lastIndexOf('\n'))) : stretch
+  let text = open ? part.slice(0, Math.max(0, part.lastIndexOf('\n'))) : part
   const whole = text.length
   if (!open) text = withoutTableTail(text)
   text = text.replace(UNDECIDED, '')

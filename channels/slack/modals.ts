@@ -25,12 +25,12 @@ function modal(callback: string, title: string, metadata: Json, blocks: Json[]):
 }
 
 /** A decision with a note: a required choice, and a text. `where` is where the answer to the person goes. */
-export function noteModal(approval: string, where: { room: string; thread?: string }): Json {
+export function noteModal(approval: string, where: { channel: string; thread?: string }): Json {
   const option = (value: string, text: string): Json => ({ value, text: plain(text) })
   return modal(CALLBACK.note, 'Decide with a note', { approval, ...where }, [
     input(FIELD.choice, 'Decision', {
       type: 'radio_buttons',
-      options: [option('approve', 'Approve'), option('deny', 'Reject')],
+      options: [option('approve', 'Approve'), option('reject', 'Reject')],
     }),
     input(FIELD.note, 'Note to the assistant', {
       type: 'plain_text_input',
@@ -41,7 +41,7 @@ export function noteModal(approval: string, where: { room: string; thread?: stri
   ])
 }
 
-export function linkModal(where: { room: string; url: string }): Json {
+export function linkModal(where: { channel: string; url: string }): Json {
   return modal(CALLBACK.link, 'Link your account', where, [
     input(FIELD.token, 'Token (begins with ts_)', { type: 'plain_text_input', max_length: 200 }),
   ])

@@ -11,7 +11,7 @@ export interface MessageBody extends Json {
   readonly blocks: readonly Json[]
 }
 
-/** Markdown, at most one stretch of it, as a message. */
+/** Markdown, at most one part of it, as a message. */
 export function markdownBody(text: string): MessageBody {
   return { text: fallbackOf(text), blocks: [{ type: 'markdown', text }] }
 }

@@ -95,7 +95,7 @@ export class PartWriter {
   }
 
   #mayGrow(method: string): boolean {
-    return this.#deps.pacer.delayFor(method, 'growing', postTargetOf(this.#to).room) === 0
+    return this.#deps.pacer.delayFor(method, 'growing', postTargetOf(this.#to).channel) === 0
   }
 
   /** One edit or append in 1.5 s for the whole conversation. */
@@ -107,9 +107,9 @@ export class PartWriter {
   }
 
   #mayStream(): boolean {
-    const { room, thread } = postTargetOf(this.#to)
+    const { channel, thread } = postTargetOf(this.#to)
     if (!this.#native || !this.#deps.streaming.on || !thread) return false
-    if (!isDirect(room) && !this.#deps.recipient(this.#to)) return false
+    if (!isDirect(channel) && !this.#deps.recipient(this.#to)) return false
     return this.#mayGrow('chat.startStream') && this.#mayGrow('chat.stopStream')
   }
 
@@ -147,15 +147,15 @@ export class PartWriter {
   }
 
   async #start(text: string) {
-    const { room, thread } = await this.#deps.poster.targetOf(this.#to)
+    const { channel, thread } = await this.#deps.poster.targetOf(this.#to)
     const user = this.#deps.recipient(this.#to)
     const answer = await this.#deps.api.call('chat.startStream', {
-      channel: room,
+      channel,
       thread_ts: thread,
       markdown_text: text,
       ...(user ? { recipient_user_id: user, recipient_team_id: this.#deps.team() } : {}),
     })
-    return { platform: 'slack' as const, channel: room, id: textIn(answer, 'ts') ?? '' }
+    return { platform: 'slack' as const, channel, id: textIn(answer, 'ts') ?? '' }
   }
 
   #post(key: string, text: string) {

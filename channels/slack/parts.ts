@@ -70,15 +70,15 @@ export function planSection(section: TurnView['sections'][number], state: Sectio
     from = cut.at
   }
   const rest = carry + markdown.slice(from).replace(/^(?:[ \t]*\n)+/, '')
-  const pieces = rest.slice(carry.length).trim() === '' ? [] : splitParts(rest)
-  for (const [i, piece] of pieces.entries()) {
-    const last = i === pieces.length - 1
+  const parts = rest.slice(carry.length).trim() === '' ? [] : splitParts(rest)
+  for (const [i, part] of parts.entries()) {
+    const last = i === parts.length - 1
     if (last && grows) {
-      const { text, held } = growing(piece.text, rest)
+      const { text, held } = growing(part.text, rest)
       targets.push({ text, covered: markdown.length - held, complete: false })
     } else
       targets.push({
-        text: fitTables(last ? closeFences(piece.text) : piece.text),
+        text: fitTables(last ? closeFences(part.text) : part.text),
         covered: markdown.length,
         complete: true,
       })

@@ -47,14 +47,14 @@ export class Poster {
   /** Where a message goes; opens the direct messages with a person. */
   async targetOf(to: Address): Promise<PostTarget> {
     const place = postTargetOf(to)
-    if (!/^[UW]/.test(place.room)) return place
-    const known = this.#directs.get(place.room)
-    if (known) return { ...place, room: known }
-    const opened = await this.#api.call('conversations.open', { users: place.room }, { tries: 3 })
-    const room = textIn(objectIn(opened, 'channel'), 'id') ?? place.room
+    if (!/^[UW]/.test(place.channel)) return place
+    const known = this.#directs.get(place.channel)
+    if (known) return { ...place, channel: known }
+    const opened = await this.#api.call('conversations.open', { users: place.channel }, { tries: 3 })
+    const channel = textIn(objectIn(opened, 'channel'), 'id') ?? place.channel
     if (this.#directs.size > 1000) this.#directs.clear()
-    this.#directs.set(place.room, room)
-    return { ...place, room }
+    this.#directs.set(place.channel, channel)
+    return { ...place, channel }
   }
 
   /** `plain` is what stands in for blocks that Slack refuses. */
@@ -63,9 +63,9 @@ export class Poster {
     post: { body: Json; plain?: Json; metadata?: Json },
     how: CallOptions = {},
   ): Promise<MessageRef> {
-    const { room, thread } = await this.targetOf(to)
+    const { channel, thread } = await this.targetOf(to)
     const base = {
-      channel: room,
+      channel,
       ...(thread ? { thread_ts: thread } : {}),
       ...(post.metadata ? { metadata: post.metadata } : {}),
       unfurl_links: false,
@@ -75,7 +75,7 @@ export class Poster {
       if (!post.plain || !BLOCKS.has(codeOf(error) ?? '')) throw error
       return this.#api.call('chat.postMessage', { ...base, ...post.plain }, how)
     })
-    return refOf(answer, room)
+    return refOf(answer, channel)
   }
 
   /** A text of several messages under one key; those that stand already are left out. */
@@ -95,10 +95,10 @@ export class Poster {
 
   /** For one person's eyes; nothing finds or changes it later. */
   async postEphemeral(to: Address, user: string, body: Json): Promise<MessageRef> {
-    const { room, thread } = await this.targetOf(to)
-    const args = { channel: room, user, ...(thread ? { thread_ts: thread } : {}), ...body }
+    const { channel, thread } = await this.targetOf(to)
+    const args = { channel, user, ...(thread ? { thread_ts: thread } : {}), ...body }
     const answer = await this.#api.call('chat.postEphemeral', args, { tries: 2 })
-    return { platform: 'slack', channel: room, id: textIn(answer, 'message_ts') ?? '' }
+    return { platform: 'slack', channel, id: textIn(answer, 'message_ts') ?? '' }
   }
 
   /** Whether the message still stands. A stream that was left open is ended first. Rejects with SlackRefused. */
@@ -151,9 +151,9 @@ export class Poster {
   /** Our own messages of the place since `from`, oldest first, with their metadata. */
   async own(to: Address, from: number): Promise<Json[]> {
     if (!this.botId) throw new SlackUnclearError('Slack has not told us yet who we are')
-    const { room, thread } = await this.targetOf(to)
+    const { channel, thread } = await this.targetOf(to)
     const method = thread ? 'conversations.replies' : 'conversations.history'
-    const base = { channel: room, oldest: tsOf(from), inclusive: true, limit: 200, include_all_metadata: true }
+    const base = { channel, oldest: tsOf(from), inclusive: true, limit: 200, include_all_metadata: true }
     const out: Json[] = []
     let cursor: string | undefined
     for (let page = 0; page < MAX_PAGES; page++) {
@@ -169,24 +169,24 @@ export class Poster {
   /** A message that bears the post's key, or its card, or a stream that nobody owns. Rejects where it could not read. */
   async find(to: Address, post: PendingPost): Promise<MessageRef | undefined> {
     const from = post.at - CLOCK_SKEW_MS
-    const { room } = await this.targetOf(to)
+    const { channel } = await this.targetOf(to)
     const messages = (await this.own(to, from)).filter((m) => msOf(textIn(m, 'ts') ?? '0') >= from)
     const keyed = messages.filter((m) => payloadOf(m).key === post.key)
-    const ref = (m: Json | undefined): MessageRef | undefined => (m ? refOf(m, room) : undefined)
+    const ref = (m: Json | undefined): MessageRef | undefined => (m ? refOf(m, channel) : undefined)
     const of = Number(payloadOf(keyed[0] ?? {}).of) || 1
     if (of === 1) {
       const free = messages.filter((m) => !post.owned.has(textIn(m, 'ts') ?? ''))
       return ref(keyed[0] ?? free.find((m) => isCardOf(m, post)) ?? free.find((m) => isLooseStream(m, post)))
     }
-    const standing = new Map(keyed.map((m) => [Number(payloadOf(m).part), refOf(m, room)]))
+    const standing = new Map(keyed.map((m) => [Number(payloadOf(m).part), refOf(m, channel)]))
     if (standing.size === of) return standing.get(0)
     this.#standing.set(post.key, standing)
     return undefined
   }
 }
 
-function refOf(answer: Json, room: string): MessageRef {
-  return { platform: 'slack', channel: textIn(answer, 'channel') ?? room, id: textIn(answer, 'ts') ?? '' }
+function refOf(answer: Json, channel: string): MessageRef {
+  return { platform: 'slack', channel: textIn(answer, 'channel') ?? channel, id: textIn(answer, 'ts') ?? '' }
 }
 
 /** A card names its approval in its buttons, and a key names the approval of its card. */

@@ -12,7 +12,7 @@ export class RateLimiter {
   readonly #clock: Clock
   readonly #calls = new Map<string, number[]>()
   readonly #blocked = new Map<string, number>()
-  readonly #rooms = new Map<string, number>()
+  readonly #channels = new Map<string, number>()
   readonly #edits = new Map<string, number>()
 
   constructor(clock: Clock) {
@@ -20,24 +20,25 @@ export class RateLimiter {
   }
 
   /** Milliseconds until the call may be made; 0 where it may be made now. */
-  delayFor(method: string, urgency: Priority, room?: string): number {
+  delayFor(method: string, urgency: Priority, channel?: string): number {
     const now = this.#clock.now()
     const most = Math.max(1, Math.floor((PER_MINUTE[method] ?? PER_MINUTE_ELSE) * SHARE[urgency]))
     const times = this.#recent(method, now)
     const first = times.length < most ? undefined : times[times.length - most]
     const budget = first === undefined ? 0 : first + 60_000 - now
     const blocked = (this.#blocked.get(method) ?? 0) - now
-    return Math.max(0, budget, blocked, method === 'chat.postMessage' ? this.#roomWait(room ?? '', now) : 0)
+    return Math.max(0, budget, blocked, method === 'chat.postMessage' ? this.#channelWait(channel ?? '', now) : 0)
   }
 
   /** The call is being made. */
-  acquire(method: string, room?: string): void {
+  acquire(method: string, channel?: string): void {
     const now = this.#clock.now()
     this.#recent(method, now).push(now)
     if (method !== 'chat.postMessage') return
-    const key = room ?? ''
-    this.#rooms.set(key, Math.max(this.#rooms.get(key) ?? 0, now) + POST_EVERY_MS)
-    if (this.#rooms.size > 1000) for (const [id, until] of this.#rooms) if (until <= now) this.#rooms.delete(id)
+    const key = channel ?? ''
+    this.#channels.set(key, Math.max(this.#channels.get(key) ?? 0, now) + POST_EVERY_MS)
+    if (this.#channels.size > 1000)
+      for (const [id, until] of this.#channels) if (until <= now) this.#channels.delete(id)
   }
 
   /** Slack said how long this method is to rest. */
@@ -62,7 +63,7 @@ export class RateLimiter {
     return times
   }
 
-  #roomWait(room: string, now: number): number {
-    return (this.#rooms.get(room) ?? 0) - now - (POST_BURST - 1) * POST_EVERY_MS
+  #channelWait(channel: string, now: number): number {
+    return (this.#channels.get(channel) ?? 0) - now - (POST_BURST - 1) * POST_EVERY_MS
   }
 }

@@ -34,8 +34,9 @@ export class ReadBack {
 
   /** Messages for us that came after `after`, oldest first, at most 100. */
   async missed(to: Address, after: number): Promise<InboundMessage[]> {
-    const { room, thread } = postTargetOf(to)
-    const found = thread && !isDirect(room) ? await this.#thread(room, thread, after) : await this.#room(room, after)
+    const { channel, thread } = postTargetOf(to)
+    const found =
+      thread && !isDirect(channel) ? await this.#thread(channel, thread, after) : await this.#channel(channel, after)
     const fresh = found.filter((m) => msOf(tsIn(m)) > after).sort((a, b) => Number(tsIn(a)) - Number(tsIn(b)))
     const latest = fresh.slice(-MAX_MESSAGES)
     await this.#deps.people.learn([...new Set(latest.flatMap((m) => textIn(m, 'user') ?? []))].slice(0, 20))
@@ -52,8 +53,8 @@ export class ReadBack {
     return messages.map((m) => asEvent(m, channel, textIn(root, 'user')))
   }
 
-  /** What stands in the room itself, and new replies in its threads. */
-  async #room(channel: string, after: number): Promise<Json[]> {
+  /** What stands in the channel itself, and new replies in its threads. */
+  async #channel(channel: string, after: number): Promise<Json[]> {
     const base = {
       channel,
       limit: MAX_MESSAGES,
@@ -69,8 +70,8 @@ export class ReadBack {
 
   /** The last messages before `before`, oldest first. */
   async history(to: Address, range: { limit: number; before?: string }): Promise<HistoryMessage[]> {
-    const { room, thread } = await this.#deps.poster.targetOf(to)
-    const all = thread ? await this.#wholeThread(room, thread, range.before) : await this.#latest(room, range)
+    const { channel, thread } = await this.#deps.poster.targetOf(to)
+    const all = thread ? await this.#wholeThread(channel, thread, range.before) : await this.#latest(channel, range)
     const before = all.filter((m) => range.before === undefined || Number(tsIn(m)) < Number(range.before))
     const wanted = before.filter((m) => !hides(m)).slice(-range.limit)
     const context = this.#deps.context()

@@ -30,7 +30,7 @@ export interface StatusDeps {
 /** The line "… is thinking" under a thread. A sign only: failures are logged, nothing waits for it. */
 export class StatusLine {
   readonly #deps: StatusDeps
-  readonly #place: { room: string; thread?: string }
+  readonly #place: { channel: string; thread?: string }
   #shown = ''
   #taken = false
   #writing = false
@@ -71,13 +71,13 @@ export class StatusLine {
 
   #set(status: string): void {
     const { api, clock, log, feature, life } = this.#deps
-    const { room, thread } = this.#place
+    const { channel, thread } = this.#place
     this.#shown = status
     this.#taken = false
     this.#cancel()
     if (!thread || !feature.on || life.aborted) return
     if (status) this.#cancel = clock.after(LIMITS.statusEveryMs, () => this.#again())
-    const args = { channel_id: room, thread_ts: thread, status }
+    const args = { channel_id: channel, thread_ts: thread, status }
     this.#last = this.#last.then(async () => {
       if (this.#shown !== status) return
       try {

@@ -165,7 +165,7 @@ async function requestFor(
   const system = systemPrompt({
     root,
     instructions: deps.config.session.instructions,
-    platform: deps.outlet.platformName(workstream.platform),
+    platform: deps.outlet.displayName(workstream.platform),
   })
   const steps = rows.filter((r) => r.turn === context.turn && r.kind === 'assistant').length
   const schemas = JSON.stringify(tools.specs).length / CHARS_PER_TOKEN

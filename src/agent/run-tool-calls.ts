@@ -221,7 +221,7 @@ async function auditDenied(context: TurnContext, denied: readonly JudgedCall[]):
 function notApproved(call: ToolCall, plan: ReadyPlan, approval: Approval | undefined): SettledCall {
   const note = approval?.note === undefined ? '' : `: ${approval.note}`
   const why: Record<string, string> = {
-    denied: `Denied by user${note}. It was not run.`,
+    rejected: `Denied by user${note}. It was not run.`,
     expired: 'Nobody decided in time, so it was not run.',
     unshowable:
       'It was not run: it is too long to show to the person who would have to approve it. Make it shorter, or write it to files in steps.',

@@ -1,4 +1,4 @@
-import { USER_ID } from '../config/config.ts'
+import { PLATFORMS, USER_ID } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
 import { rejectCardsOf } from '../gateway/cards/reject-cards.ts'
 import { Identities } from '../identity/identities.ts'
@@ -89,8 +89,9 @@ export function unlink(flags: Flags, name: string, channel: string, id: string):
   })
 }
 
-function platformOf(name: string): keyof typeof USER_ID {
-  if (name === 'discord' || name === 'slack') return name
+function platformOf(name: string): (typeof PLATFORMS)[number] {
+  const known = PLATFORMS.find((p) => p === name)
+  if (known) return known
   throw new TurnstoneError('refused', `${name}: the channel is discord or slack`)
 }
 

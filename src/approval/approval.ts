@@ -1,4 +1,4 @@
-export type Outcome = 'approved' | 'always' | 'denied' | 'stopped' | 'expired' | 'superseded' | 'unshowable'
+export type Outcome = 'approved' | 'always' | 'rejected' | 'stopped' | 'expired' | 'superseded' | 'unshowable'
 
 /** One call as it was shown; what runs later must match it. */
 export interface ApprovalCall {

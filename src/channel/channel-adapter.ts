@@ -1,6 +1,7 @@
 import type { CardView } from './card.ts'
 import type { TurnView } from './turn-view.ts'
 
+/** A platform's short name as in the configuration: `discord`, `slack`, … The set is open. */
 export type Platform = string
 
 /** Where a conversation is held. Two addresses with one `channel` and one `id` are the same conversation. */
@@ -43,13 +44,13 @@ export interface InboundMessage {
   readonly key: string
   readonly platform: Platform
   readonly author: Person
-  /** What the model shall read: our own mention taken out, others as @name, platform escapes undone. */
+  /** What the model reads: the bot's own mention removed, others as @name, platform escapes undone. */
   readonly text: string
   readonly attachments: readonly Attachment[]
   readonly ref: MessageRef
   /** Milliseconds since the epoch, from the platform. */
   readonly sentAt: number
-  /** How it concerns us: names us; is a direct message; or merely stands in a thread that may be ours. */
+  /** How it concerns the bot: names it; is a direct message; or only stands in a thread that may be the bot's. */
   readonly addressed: 'mention' | 'direct' | 'thread'
   /** An existing thread or DM; or a message in a channel from which a thread is yet to be made. */
   readonly location:
@@ -59,7 +60,7 @@ export interface InboundMessage {
   readonly replyTo?: string
 }
 
-/** A line of a conversation that is not ours to answer, read back as context. */
+/** A line of a conversation, read back as context. */
 export interface HistoryMessage {
   readonly id: string
   readonly author: Person
@@ -68,7 +69,7 @@ export interface HistoryMessage {
   readonly sentAt: number
 }
 
-export type DecisionAction = 'approve' | 'always' | 'deny'
+export type DecisionAction = 'approve' | 'always' | 'reject'
 
 export interface InboundDecision {
   readonly platform: Platform
@@ -78,7 +79,7 @@ export interface InboundDecision {
   readonly by: Person
 }
 
-/** `text` is told to the presser alone; empty where the redrawn card says it all. */
+/** `text` is for the person who pressed, privately; empty where the redrawn card says it all. */
 export interface DecisionReceipt {
   readonly effective: boolean
   readonly text: string
@@ -93,7 +94,7 @@ export interface InboundCommand {
   readonly args: Readonly<Record<string, string>>
   /** The channel or DM in which it was given. */
   readonly channel: string
-  /** The conversation it stands in; undefined where the platform does not tell (Slack slash commands) or there is none. */
+  /** The conversation it was given in; undefined where there is none or the platform does not say (Slack slash commands). */
   readonly to?: Address
 }
 
@@ -103,25 +104,34 @@ export interface CommandReply {
   readonly private: boolean
 }
 
-/** What one message of ours carries. Text is the model's Markdown; the channel renders it. */
+/** What one message of the bot carries. Text is the model's Markdown; the adapter renders it. */
 export type Outgoing =
-  | { readonly kind: 'text'; readonly text: string; readonly onlyTo?: string; readonly replyTo?: string }
+  | { readonly kind: 'text'; readonly text: string; readonly replyTo?: string }
   | { readonly kind: 'card'; readonly card: CardView }
   | { readonly kind: 'file'; readonly name: string; readonly content: string; readonly comment: string }
 
+/** A line for one person's eyes. */
+export interface EphemeralLine {
+  readonly text: string
+  /** The platform's id of that person. */
+  readonly onlyTo: string
+  /** The message that it answers, where the line is an ordinary reply. */
+  readonly replyTo?: string
+}
+
 export type PostKind = Outgoing['kind'] | 'stream'
 
-/** What `find` looks for: a post that was begun and whose answer never came. */
+/** What `findPost` looks for: a post that was sent and whose answer never came. */
 export interface PendingPost {
   readonly key: string
-  /** When it was begun, ms since the epoch. */
+  /** When it was sent, ms since the epoch. */
   readonly at: number
   readonly kind: PostKind
   /** The text as it was handed to the platform; empty for cards and streams. */
   readonly text: string
-  /** Ids of messages in this room that other rows already own. */
+  /** Ids of messages in this channel that other rows already own. */
   readonly owned: ReadonlySet<string>
-  /** What `send` noted on its way (a Slack file id). */
+  /** What `send` passed to `onFileId`. */
   readonly fileId?: string
 }
 
@@ -131,13 +141,13 @@ export type ChannelState = 'ready' | 'starting' | 'degraded' | 'standby' | 'fail
 export interface TurnCanvas {
   /** Must not throw and must not wait. */
   draw(view: TurnView): void
-  /** Resolves when the last drawn view stands complete on the platform; rejects only when `signal` aborts. */
+  /** Resolves when the platform shows the last drawn view whole; rejects only when `signal` aborts. */
   settle(signal: AbortSignal): Promise<void>
 }
 
 /** The durable record of what was posted: a row before each post, its ref right after. */
 export interface PostLog {
-  /** Makes the row, or finds it. `fresh`: nobody can have posted it yet. Throws where the turn is no longer ours. */
+  /** Makes the row, or finds it. `fresh`: nobody can have posted it yet. Throws where another process owns the turn. */
   begin(
     key: string,
     to: Address,
@@ -146,44 +156,48 @@ export interface PostLog {
   ): Promise<{ ref?: MessageRef; fresh: boolean; at: number; text: string; fileId?: string }>
   /** It was not found and is about to be posted with this text. */
   retry(key: string, text: string): Promise<void>
-  /** Notes what finds this post again (a file id) before the platform is told to complete it. */
-  recordFileId(key: string, mark: string): Promise<void>
+  /** The id by which an upload is found again; recorded before the platform is asked to complete it. */
+  recordFileId(key: string, fileId: string): Promise<void>
   sent(key: string, ref: MessageRef): Promise<void>
   /** Ids of messages of this conversation that rows other than `key` own. */
   owned(to: Address, key: string): Promise<ReadonlySet<string>>
-  /** Rows without a ref: posts that were begun and whose answer never came. */
+  /** Rows without a ref: posts that were sent and whose answer never came. */
   pending(prefix: string): Promise<readonly Omit<PendingPost, 'owned'>[]>
-  /** All rows of this turn that have a ref, by key; what a canvas takes up after a restart. */
+  /** All rows of this turn that have a ref, by key; what a canvas resumes from after a restart. */
   known(prefix: string): Promise<ReadonlyMap<string, MessageRef>>
-  /** The message was removed by us; its key may be posted anew. */
+  /** The bot removed the message; its key may be posted again. */
   forget(key: string): Promise<void>
 }
 
 /** A platform: transport only. It cannot decide anything. */
 export interface ChannelAdapter {
   readonly platform: Platform
-  /** As people write its name. */
+  /** As people know it: `Discord`. */
   readonly displayName: string
-  /** A fresh message may be missing from a read-back until it is this old, ms. */
-  readonly readBackDelayMs: number
-  /** Whether a line can be shown to one person alone in a channel. */
+  /** Whether `postEphemeral` reaches one person alone. Where it does not, a line that is only worth it privately is dropped. */
   readonly ephemeralLines: boolean
-  /** How a command is written here: `status` becomes `/status`. */
+  /** A message may be missing from a read-back until it is this old, ms; 0 where it shows at once. */
+  readonly readBackDelayMs: number
+  /** How people type a command here: `/status`, or `/turnstone status`. */
   commandHint(words: string): string
-  /** Whether it is a conversation with one person. */
+  /** Whether the channel is a direct conversation with one person. */
   isDirect(channel: string): boolean
-  /** The platform's channel in which the conversation is held. */
+  /** The platform's channel in which a conversation is held. */
   channelOf(to: Address): string
-  /** Resolves when the first connection attempt is done, whether or not it succeeded; goes on trying by itself. */
+  /** Where a line goes that answers a message without starting a conversation. */
+  replyAddress(location: InboundMessage['location']): Address
+  /** Resolves when the first connection attempt is done, whether or not it succeeded; keeps trying afterwards. */
   start(inbound: InboundHandler): Promise<void>
   /** Afterwards no handler is called. */
   stop(): Promise<void>
   state(): { readonly state: ChannelState; readonly reason?: string }
-  /** Prepares an answer's place: Discord makes the thread from the message (an existing one is adopted). `notice` says what was missing. */
-  openThread(from: { room: string; message: string }, title: string): Promise<{ to: Address; notice?: string }>
+  /** Prepares where a message is answered; a thread that exists is adopted. `notice` says what was missing. */
+  openThread(from: { channel: string; message: string }, title: string): Promise<{ to: Address; notice?: string }>
   canvas(to: Address, turn: string, posts: PostLog): TurnCanvas
-  /** One message; called by postOnce alone, but for private lines. `note` must be awaited before an upload is completed. */
-  send(to: Address, outgoing: Outgoing, key: string, note: (mark: string) => Promise<void>): Promise<MessageRef>
+  /** One message; `onFileId` must be awaited before an upload is completed. Rejects with PostRefusedError for a final no. */
+  send(to: Address, outgoing: Outgoing, key: string, onFileId: (fileId: string) => Promise<void>): Promise<MessageRef>
+  /** For one person's eyes where the platform can (`ephemeralLines`), else an ordinary reply. It cannot be found or edited later. */
+  postEphemeral(to: Address, line: EphemeralLine): Promise<void>
   /** Reads back; rejects where it could not read. */
   findPost(to: Address, post: PendingPost): Promise<MessageRef | undefined>
   /** Of a deleted message: resolves. */
@@ -191,12 +205,15 @@ export interface ChannelAdapter {
   /** Of a deleted message: resolves. */
   remove(ref: MessageRef): Promise<void>
   /**
-   * Indexes of the card's calls whose payload must be uploaded before the card; [] where files ride on the card. Throws
-   * PostRefused where the platform would not take the card.
+   * Indexes of the card's calls whose payload must be uploaded before the card; [] where files are part of the card.
+   * Throws PostRefusedError where the platform would not take the card.
    */
   filesBefore(card: CardView): readonly number[]
-  /** 'received' shows 👀, 'none' takes it off. Must not reject: a sign is worth no error. */
-  mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void>
+  /** Shows 👀 on a message: it was received and waits. Must not reject. */
+  addReaction(ref: MessageRef): Promise<void>
+  /** Must not reject. */
+  removeReaction(ref: MessageRef): Promise<void>
+  /** The last `limit` messages of the conversation, of those before `before`; oldest first. */
   fetchMessages(to: Address, range: { limit: number; before?: string }): Promise<readonly HistoryMessage[]>
   /** Refuses hosts that are not the platform's own, redirects elsewhere, and login pages. */
   download(file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
@@ -206,9 +223,9 @@ export interface ChannelAdapter {
   permalink(to: Address, ref?: MessageRef): string
 }
 
-/** What an adapter tells the gateway. */
+/** What an adapter reports to the gateway. */
 export interface InboundHandler {
-  /** Resolves when committed (or when it is certain that nothing is to be stored); only then is a repeating platform told 'received'. */
+  /** Resolves when committed (or when nothing is to be stored); only then may the adapter acknowledge to a platform that repeats. */
   message(m: InboundMessage): Promise<void>
   /** The adapter has acknowledged the press before it calls this. */
   decision(d: InboundDecision): Promise<DecisionReceipt>
@@ -216,6 +233,6 @@ export interface InboundHandler {
   command(c: InboundCommand): Promise<CommandReply>
   /** A message was deleted on the platform; it may be the card of an open approval. */
   deleted(ref: MessageRef): Promise<void>
-  /** What to read back on ready: open conversations and the last message of each that was taken in. */
-  missedConversations(channel: Platform): Promise<readonly { to: Address; after: number }[]>
+  /** What to read back on ready: open conversations and when the last message of each was accepted, ms. */
+  missedConversations(platform: Platform): Promise<readonly { to: Address; after: number }[]>
 }

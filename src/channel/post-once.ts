@@ -7,7 +7,7 @@ export class PostRefusedError extends Error {
   readonly reason: string
   constructor(reason: string, options?: ErrorOptions) {
     super(reason, options)
-    this.name = 'PostRefused'
+    this.name = 'PostRefusedError'
     this.reason = reason
   }
 }
@@ -39,19 +39,19 @@ export interface PostDeps {
   readonly clock: Clock
 }
 
-/** `send` posts what `find` looks for; a stream passes its own start. */
+/** `send` posts what `findPost` looks for; a stream passes its own start. */
 export interface Post {
   readonly key: string
   readonly to: Address
   readonly kind: Outgoing['kind'] | 'stream'
   readonly text: string
-  send(note: (mark: string) => Promise<void>): Promise<MessageRef>
+  send(onFileId: (fileId: string) => Promise<void>): Promise<MessageRef>
 }
 
 /**
  * Posts under a key at most once over any crash or unclear answer: a row before the post, its ref right after; a row
  * without a ref is looked for on the platform until a read succeeds, and nothing is posted before. `posted` is false
- * where the message stood there already, so that its content may be stale. Rejects with PostRefused where the platform
+ * where the message was there already, so that its content may be stale. Rejects with PostRefusedError where the platform
  * said a final no, or with the signal's reason.
  */
 export async function postOnce(
@@ -74,7 +74,7 @@ export async function postOnce(
         await deps.posts.retry(post.key, post.text)
       }
       try {
-        const ref = await post.send((mark) => deps.posts.recordFileId(post.key, mark))
+        const ref = await post.send((fileId) => deps.posts.recordFileId(post.key, fileId))
         await deps.posts.sent(post.key, ref)
         return { ref, posted: true }
       } catch (error) {
@@ -91,7 +91,7 @@ export async function postOnce(
 }
 
 /**
- * Settles the posts under a prefix that a crash left without an answer: what stands on the platform gets its ref, what
+ * Settles the posts under a prefix that a crash left without an answer: what the platform shows gets its ref, what
  * does not is forgotten. Nothing is posted. For those who may not need these posts any more.
  */
 export async function adoptPending(deps: PostDeps, to: Address, prefix: string, signal: AbortSignal): Promise<void> {
@@ -136,9 +136,11 @@ async function readBack(
       }
       const found = await adapter.findPost(to, pending)
       const age = clock.now() - row.at
-      if (found || age >= adapter.readBackDelayMs) return found
+      const settleMs = adapter.readBackDelayMs
+      if (found || age >= settleMs) return found
+      // Too young to be surely missing: it is looked for once more when it has that age.
       // A clock that was set back must not make it wait for hours.
-      await sleep(clock, Math.min(adapter.readBackDelayMs - age, adapter.readBackDelayMs), signal)
+      await sleep(clock, Math.min(settleMs - age, settleMs), signal)
       if (age < 0) return await adapter.findPost(to, pending)
     } catch (error) {
       signal.throwIfAborted()

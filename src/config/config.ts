@@ -63,6 +63,15 @@ const model = z.strictObject({
   capabilities,
 })
 
+/** The platforms that the configuration knows. */
+export const PLATFORMS = ['discord', 'slack'] as const
+
+/** A user's ids on a platform, as configured; [] where there are none. */
+export function userIdsOn(user: UserConfig | undefined, platform: string): readonly string[] {
+  const known = PLATFORMS.find((p) => p === platform)
+  return (known && user?.[known]) ?? []
+}
+
 /** How the platforms' user ids look. */
 export const USER_ID = { discord: /^\d{17,20}$/, slack: /^[UW][A-Z0-9]{5,20}$/ } as const
 

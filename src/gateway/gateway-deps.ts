@@ -32,15 +32,17 @@ export function writtenOn({ adapters }: Pick<GatewayDeps, 'adapters'>, platform:
   return adapters.get(platform)?.commandHint(words) ?? words
 }
 
-/** A line that is worth no row: it may be lost, it is never doubled by us, and its failure spoils nothing. */
+/** A line without a row: it may be lost, it is never sent twice, and its failure changes nothing. `onlyTo`: privately where the platform can. */
 export async function tell(
   { adapters, log }: Pick<GatewayDeps, 'adapters' | 'log'>,
   to: Address,
   line: { text: string; onlyTo?: string; replyTo?: string },
 ): Promise<void> {
   try {
-    const key = `line:${to.id}:${Math.random()}`
-    await adapters.get(to.platform)?.send(to, { kind: 'text', ...line }, key, async () => {})
+    const adapter = adapters.get(to.platform)
+    const { onlyTo, ...rest } = line
+    if (onlyTo !== undefined) await adapter?.postEphemeral(to, { ...rest, onlyTo })
+    else await adapter?.send(to, { kind: 'text', ...rest }, `line:${to.id}:${Math.random()}`, async () => {})
   } catch (error) {
     log.warn({ reason: messageOf(error), channel: to.platform }, 'a line could not be posted')
   }

@@ -14,7 +14,7 @@ type Deps = Pick<GatewayDeps, 'store' | 'log' | 'adapters'>
 export async function showReceived(deps: Deps, item: InboxMessage): Promise<void> {
   await quietly(deps, async () => {
     if (!item.ref || !(await claimReaction(deps.store.db, item.id))) return
-    await deps.adapters.get(item.ref.platform)?.mark(item.ref, 'received')
+    await deps.adapters.get(item.ref.platform)?.addReaction(item.ref)
     if (!(await reactionState(deps.store.db, item.id))?.queued) await removeReceived(deps, [item])
   })
 }
@@ -24,7 +24,7 @@ export async function removeReceived(deps: Deps, items: readonly InboxMessage[])
   for (const item of items) {
     await quietly(deps, async () => {
       if (!item.ref || !(await reactionState(deps.store.db, item.id))?.reacted) return
-      await deps.adapters.get(item.ref.platform)?.mark(item.ref, 'none')
+      await deps.adapters.get(item.ref.platform)?.removeReaction(item.ref)
       await clearReaction(deps.store.db, item.id)
     })
   }

@@ -28,8 +28,8 @@ export function createTurnOutlet(deps: Deps): TurnOutlet {
     return adapter
   }
   return {
-    platformName: (platform) => adapterOf(platform).displayName,
-    serves: (channel) => deps.adapters.has(channel),
+    serves: (platform) => deps.adapters.has(platform),
+    displayName: (platform) => deps.adapters.get(platform)?.displayName ?? platform,
     async open(workstream, claim, signal) {
       for (;;) {
         try {
@@ -71,16 +71,17 @@ async function openThread(
   signal: AbortSignal,
 ): Promise<{ to: Address; notice?: string }> {
   if (!opening) throw new Error('nothing is to be opened')
-  if (opening.kind === 'thread') return adapter.openThread({ room: opening.channel, message: opening.message }, title)
-  const room: Address = { platform, id: opening.channel }
+  if (opening.kind === 'thread')
+    return adapter.openThread({ channel: opening.channel, message: opening.message }, title)
+  const to: Address = { platform, id: opening.channel }
   const key = encodePostKey({ kind: 'announcement', workstream: id })
   const { text } = opening
   const { ref } = await postOnce(
     { adapter, posts, lanes: deps.lanes, clock: deps.clock },
-    { key, to: room, kind: 'text', text, send: (note) => adapter.send(room, { kind: 'text', text }, key, note) },
+    { key, to, kind: 'text', text, send: (onFileId) => adapter.send(to, { kind: 'text', text }, key, onFileId) },
     signal,
   )
-  return adapter.openThread({ room: opening.channel, message: ref.id }, title)
+  return adapter.openThread({ channel: opening.channel, message: ref.id }, title)
 }
 
 function createPresenter(canvas: TurnCanvas, turn: string, card: TurnPresenter['card']): TurnPresenter {

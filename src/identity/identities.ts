@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Platform } from '../channel/channel-adapter.ts'
-import type { UserConfig } from '../config/config.ts'
+import { PLATFORMS, type UserConfig, userIdsOn } from '../config/config.ts'
 import { audit } from '../store/audit.ts'
 import { isUniqueViolation, type Store } from '../store/store.ts'
 import { TurnstoneError } from '../util/errors.ts'
@@ -36,7 +36,7 @@ export class Identities {
 
   async userOf(platform: Platform, externalId: string): Promise<User | undefined> {
     for (const [name, user] of Object.entries(this.#users)) {
-      if (fixedIds(user, platform).includes(externalId)) return { name, role: user.role }
+      if (userIdsOn(user, platform).includes(externalId)) return { name, role: user.role }
     }
     const row = await this.#store.db
       .selectFrom('links')
@@ -61,8 +61,8 @@ export class Identities {
   }
 
   async linksOf(name: string): Promise<readonly Link[]> {
-    const fixed = (['discord', 'slack'] as const).flatMap((platform) =>
-      (this.#users[name]?.[platform] ?? []).map((externalId) => ({ platform, externalId, user: name, fixed: true })),
+    const fixed = PLATFORMS.flatMap((platform) =>
+      userIdsOn(this.#users[name], platform).map((externalId) => ({ platform, externalId, user: name, fixed: true })),
     )
     const rows = await this.#store.db.selectFrom('links').selectAll().where('user_name', '=', name).execute()
     const stored = rows.map((r) => ({
@@ -171,7 +171,7 @@ export class Identities {
 
   /** Throws TurnstoneError 'refused' where there is no such link, or it stands in config.toml. */
   async unlink(name: string, platform: Platform, externalId: string, actor: string): Promise<void> {
-    if (fixedIds(this.#users[name], platform).includes(externalId)) {
+    if (userIdsOn(this.#users[name], platform).includes(externalId)) {
       throw refused(`this link stands in config.toml: change that file`)
     }
     const at = this.#clock.now()
@@ -192,9 +192,4 @@ export class Identities {
 
 function refused(message: string): TurnstoneError {
   return new TurnstoneError('refused', message)
-}
-
-/** The ids that config.toml gives a user on a platform; [] on a platform that it does not know. */
-function fixedIds(user: UserConfig | undefined, platform: Platform): readonly string[] {
-  return user !== undefined && (platform === 'discord' || platform === 'slack') ? user[platform] : []
 }

@@ -82,7 +82,7 @@ export interface Tables {
     turn_id: string
     /** What a person is asked: to approve the calls of a step. */
     kind: 'calls'
-    state: 'open' | 'approved' | 'always' | 'denied' | 'stopped' | 'expired' | 'superseded' | 'unshowable'
+    state: 'open' | 'approved' | 'always' | 'rejected' | 'stopped' | 'expired' | 'superseded' | 'unshowable'
     /** JSON: the calls as they were shown, with fingerprints. */
     calls: string
     changed: string | null

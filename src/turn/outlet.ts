@@ -17,10 +17,10 @@ export interface TurnPresenter {
 
 /** The agent's way to the channels. */
 export interface TurnOutlet {
-  /** The platform's name as people write it. */
-  platformName(platform: Platform): string
   /** Whether the channel is on; a workstream of one that is off waits. */
   serves(channel: Platform): boolean
+  /** The platform's name as people know it. */
+  displayName(platform: Platform): string
   /** Makes the workstream's place; once for each workstream. */
   open(workstream: Workstream, claim: Claim, signal: AbortSignal): Promise<{ to: Address; notice?: string }>
   presenter(of: { workstream: string; turn: string; to: Address; claim: Claim }): TurnPresenter

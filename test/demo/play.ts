@@ -11,7 +11,7 @@ const PATIENCE = 20_000
 const LABELS: Readonly<Record<Button, string>> = {
   approve: 'Approve',
   always: 'Always allow',
-  deny: 'Reject',
+  reject: 'Reject',
   note: 'Note…',
 }
 
@@ -74,7 +74,7 @@ async function approved(scene: Scene, sabotage: boolean): Promise<void> {
   const card = await ask(scene, 'run echo hello from bash')
   scene.checks.check('the card shows the command', card.text.includes('echo hello from bash'))
   scene.checks.check('it has all four buttons', card.buttons.length === 4, card.buttons.join())
-  await press(scene, card, sabotage ? 'deny' : 'approve')
+  await press(scene, card, sabotage ? 'reject' : 'approve')
   const text = await answer(scene, 'returned')
   scene.checks.check('the approved command has run', text.includes('hello from bash') && !text.includes('Denied'), text)
   const closed = await until(
@@ -86,7 +86,7 @@ async function approved(scene: Scene, sabotage: boolean): Promise<void> {
 
 async function refused(scene: Scene): Promise<void> {
   const card = await ask(scene, 'run echo never')
-  await press(scene, card, 'deny')
+  await press(scene, card, 'reject')
   const text = await answer(scene, 'returned', 'Denied by user')
   scene.checks.check('a refused call is not run, and the model is told', text.includes('It was not run'), text)
 }

@@ -93,7 +93,7 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
       const c = await s.world.mention('alice', 'write')
       const card = await s.card(c)
       const end = s.world.hangEdits()
-      await s.world.press('alice', c, card.id, 'deny')
+      await s.world.press('alice', c, card.id, 'reject')
       await gate.reached
       await s.crash(end)
       await soon(s, () => s.world.cards(c).every((x) => x.buttons.length === 0))
@@ -287,7 +287,7 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
       await s.crash(end)
       const card = await soon(s, () => s.world.cards(c).find((x) => x.buttons.length > 0))
       expect(s.world.filesIn(c)).toBe(1)
-      await s.world.press('alice', c, card.id, 'deny')
+      await s.world.press('alice', c, card.id, 'reject')
       await rests(s, c, [...(name === 'slack' ? [holding('SHA-256')] : []), holding('understood')])
       expect(s.world.cards(c)).toHaveLength(1)
     })

@@ -351,10 +351,10 @@ describe('a place for an answer', () => {
     const adapter = await started()
     const m = sim.say(ann, room, 'start')
     const title = `a very long title ${'x'.repeat(200)}\n`
-    expect(await adapter.openThread({ room: room.id, message: m.id }, title)).toEqual({
+    expect(await adapter.openThread({ channel: room.id, message: m.id }, title)).toEqual({
       to: { platform: 'discord', id: m.id },
     })
-    expect(await adapter.openThread({ room: room.id, message: m.id }, title)).toEqual({
+    expect(await adapter.openThread({ channel: room.id, message: m.id }, title)).toEqual({
       to: { platform: 'discord', id: m.id },
     })
     const [thread] = sim.threadsOf(room.id)
@@ -374,7 +374,7 @@ describe('a place for an answer', () => {
     const where = await settled(
       (async () => {
         for (;;) {
-          const found = await adapter.openThread({ room: room.id, message: m.id }, 't')
+          const found = await adapter.openThread({ channel: room.id, message: m.id }, 't')
           if (found.notice) return found
           await new Promise((next) => setTimeout(next, 5))
         }
@@ -392,7 +392,7 @@ describe('a place for an answer', () => {
     const adapter = await started()
     const m = sim.say(ann, room, 'start')
     sim.deleteMessage(m)
-    const { to, notice } = await adapter.openThread({ room: room.id, message: m.id }, 't')
+    const { to, notice } = await adapter.openThread({ channel: room.id, message: m.id }, 't')
     expect(notice).toContain('does not exist')
     await adapter.send(to, { kind: 'text', text: 'hi' }, 'k', async () => {})
     expect(said(room.id)).toEqual(['hi'])
@@ -631,11 +631,11 @@ describe('posts', () => {
     const m = sim.say(ann, thread, `hey <@${bob.id}>`, { files: [{ name: 'a.txt', bytes: 'x'.repeat(50) }] })
     await adapter.send(at(thread), { kind: 'text', text: 'mine' }, 'h', async () => {})
     const ref: MessageRef = { platform: 'discord', channel: thread.id, id: m.id }
-    await adapter.mark(ref, 'received')
+    await adapter.addReaction(ref)
     expect([...m.reactions.keys()]).toEqual(['👀'])
-    await adapter.mark(ref, 'none')
+    await adapter.removeReaction(ref)
     expect(m.reactions.size).toBe(0)
-    await adapter.mark({ ...ref, id: '1' }, 'received')
+    await adapter.addReaction({ ...ref, id: '1' })
     const history = await adapter.fetchMessages(at(thread), { limit: 20 })
     expect(history.map((h) => [h.text, h.own])).toEqual([
       ['the beginning', false],
@@ -664,7 +664,7 @@ describe('approvals', () => {
     const [m] = sim.botMessages(room.id)
     expect(m?.content).toContain('```\nrm -rf x\necho @everyone\n```')
     const ids = customIds(m as never)
-    expect(ids.map((id) => id.split(':')[1])).toEqual(['approve', 'always', 'deny', 'note'])
+    expect(ids.map((id) => id.split(':')[1])).toEqual(['approve', 'always', 'reject', 'note'])
     const press = sim.press(ann, ref.id, ids[0] as string)
     expect(await press.outcome).toEqual({ kind: 'deferredUpdate' })
     await until(() => gateway.decisions.length === 1)
@@ -691,7 +691,7 @@ describe('approvals', () => {
     expect(Buffer.from(m?.attachments[0]?.bytes ?? []).toString()).toBe(payload)
     expect(m?.content).toContain(sha256(payload))
     expect(m?.content).toContain('U+202E')
-    await adapter.edit(ref, { kind: 'card', card: card(payload, { state: { kind: 'closed', outcome: 'denied' } }) })
+    await adapter.edit(ref, { kind: 'card', card: card(payload, { state: { kind: 'closed', outcome: 'rejected' } }) })
     expect(m?.attachments).toHaveLength(1)
     const many = Array.from({ length: 40 }, () => card(payload).calls[0] as never)
     const refused = adapter.send(
@@ -708,10 +708,10 @@ describe('approvals', () => {
     const ref = await adapter.send(at(room), { kind: 'card', card: card('ls') }, 'approval:4', async () => {})
     const press = sim.press(ann, ref.id, `ts:note:${card('').approval}`)
     expect(await press.outcome).toMatchObject({ kind: 'modal' })
-    const form = sim.submitModal(press, { choice: 'deny', note: 'not today' })
+    const form = sim.submitModal(press, { choice: 'reject', note: 'not today' })
     expect(await form.outcome).toEqual({ kind: 'deferredUpdate' })
     await until(() => gateway.decisions.length === 1)
-    expect(gateway.decisions[0]).toMatchObject({ action: 'deny', note: 'not today' })
+    expect(gateway.decisions[0]).toMatchObject({ action: 'reject', note: 'not today' })
   })
 
   test('a slow store: acknowledged at once, twice pressed, told privately; a broken one says so', async () => {

@@ -40,7 +40,7 @@ describe.each(WORLDS)('questions and answers on %s', (name) => {
     expect(await s.world.command('alice', c, 'approvals revoke bash')).toContain('asks again')
     await s.world.write(c, 'alice', 'run 3')
     const again = await until(() => s.world.cards(c).find((x) => x.buttons.length > 0))
-    await s.world.press('alice', c, again.id, 'deny')
+    await s.world.press('alice', c, again.id, 'reject')
     await s.text(c, 'three')
   })
 
@@ -67,7 +67,7 @@ describe.each(WORLDS)('questions and answers on %s', (name) => {
     s.model.script([bash('echo 1'), bash('echo 2'), 'over'])
     const c = await s.world.mention('alice', 'run')
     const old = await s.card(c)
-    await Promise.all([s.world.press('alice', c, old.id, 'deny'), s.world.press('root', c, old.id, 'approve')])
+    await Promise.all([s.world.press('alice', c, old.id, 'reject'), s.world.press('root', c, old.id, 'approve')])
     const told = (): boolean =>
       (['alice', 'root'] as const).some((who) => s.world.private(who).some((t) => t.includes('Already decided')))
     await until(told)

@@ -134,7 +134,7 @@ describe.each(WORLDS)('rules and limits on %s', (name) => {
     t.model.script([{ calls: [{ name: 'read_file', arguments: { path: '/etc/hostname' } }] }, 'seen'])
     const c = await t.world.mention('alice', 'read it')
     const card = await t.card(c)
-    expect(card.buttons).toEqual(['approve', 'deny', 'note'])
+    expect(card.buttons).toEqual(['approve', 'reject', 'note'])
     expect(card.text).toMatch(/outside the workspace/)
     await t.world.write(c, 'alice', 'a')
     await t.text(c, 'no *Always allow*').catch(() => t.text(c, 'Always allow'))

@@ -51,7 +51,7 @@ describe('send, find, edit, remove', () => {
     await bench.adapter.edit(ref, { kind: 'text', text: 'changed' })
     expect(bench.sim.own(room, root)[0]?.rendered).toBe('changed')
     expect(bench.sim.own(room, root)[0]?.metadata).toMatchObject({ event_payload: { key: 'k1' } })
-    await bench.adapter.send(to, { kind: 'text', text: 'psst', onlyTo: bench.ada }, 'p', noNote)
+    await bench.adapter.postEphemeral(to, { text: 'psst', onlyTo: bench.ada })
     expect(bench.sim.ephemerals(bench.ada)).toMatchObject([{ rendered: 'psst', threadTs: root }])
     await bench.adapter.remove(ref)
     await bench.adapter.remove(ref)
@@ -127,13 +127,13 @@ describe('send, find, edit, remove', () => {
     expect(bench.adapter.permalink(to, ref)).toBe(
       `https://sim.slack.com/archives/${room}/p${last.replace('.', '')}?thread_ts=${root}&cid=${room}`,
     )
-    await bench.adapter.mark(ref, 'received')
-    await bench.adapter.mark(ref, 'received')
+    await bench.adapter.addReaction(ref)
+    await bench.adapter.addReaction(ref)
     expect(bench.sim.messages(room, root).at(-1)?.reactions).toHaveProperty('eyes')
-    await bench.adapter.mark(ref, 'none')
-    await bench.adapter.mark(ref, 'none')
+    await bench.adapter.removeReaction(ref)
+    await bench.adapter.removeReaction(ref)
     expect(bench.sim.messages(room, root).at(-1)?.reactions).toEqual({})
-    expect(await bench.adapter.openThread({ room: 'D1', message: '1.2' }, '')).toEqual({
+    expect(await bench.adapter.openThread({ channel: 'D1', message: '1.2' }, '')).toEqual({
       to: { platform: 'slack', id: 'D1', thread: '1.2' },
     })
   })
@@ -178,13 +178,13 @@ describe('cards', () => {
     expect(seen?.buttons.map((b) => [b.actionId, b.text, b.value])).toEqual([
       ['ts:approve', 'Approve', 'a1b2c3'],
       ['ts:always', 'Always allow', 'a1b2c3'],
-      ['ts:deny', 'Reject', 'a1b2c3'],
+      ['ts:reject', 'Reject', 'a1b2c3'],
       ['ts:note', 'Note…', 'a1b2c3'],
     ])
     expect(await bench.adapter.findPost(to, pending('approval:a1b2c3#9', 'card'))).toEqual(ref)
     const owned = new Set([ref.id])
     expect(await bench.adapter.findPost(to, pending('approval:a1b2c3#9', 'card', { owned }))).toBeUndefined()
-    const state = { kind: 'closed', outcome: 'denied', by: 'ada <!here>', note: 'not *now*\nlater' } as const
+    const state = { kind: 'closed', outcome: 'rejected', by: 'ada <!here>', note: 'not *now*\nlater' } as const
     await bench.adapter.edit(ref, { kind: 'card', card: card({ state }) })
     const [closed] = bench.sim.own(room, root)
     expect(closed?.buttons).toEqual([])
@@ -235,7 +235,7 @@ describe('buttons, modals, commands', () => {
     const press = bench.sim.press(bench.ada, room, ref.id, 'ts:deny')
     await press.ack
     expect(press.delivery.state).toBe('acked')
-    expect(bench.inbound.decisions).toMatchObject([{ approval: 'a1b2c3', action: 'deny', by: { id: bench.ada } }])
+    expect(bench.inbound.decisions).toMatchObject([{ approval: 'a1b2c3', action: 'reject', by: { id: bench.ada } }])
     release()
     await expect
       .poll(() => bench.sim.ephemerals(bench.ada))
@@ -383,7 +383,7 @@ describe('for the operator', () => {
     expect(http).toContain('https://x.example/slack/events')
     const to = place()
     await bench.adapter.send(to, { kind: 'file', name: 'a', content: 'x', comment: '' }, 'f', noNote)
-    await bench.adapter.mark({ platform: 'slack', channel: bench.room, id: to.id.split(':')[1] ?? '' }, 'received')
+    await bench.adapter.addReaction({ platform: 'slack', channel: bench.room, id: to.id.split(':')[1] ?? '' })
     await bench.adapter.fetchMessages(to, { limit: 5 })
     expect(bench.sim.calls.filter((c) => c.error === 'missing_scope')).toEqual([])
   })

@@ -35,7 +35,7 @@ async function asked(): Promise<{ to: Address; root: string }> {
 const own = (root: string): SeenMessage[] => bench.sim.own(bench.room, root)
 const shown = (root: string): string[] => own(root).map((m) => m.rendered)
 
-/** Draws growing text piece by piece, each shown before the next. */
+/** Draws growing text part by part, each shown before the next. */
 async function grow(canvas: TurnCanvas, root: string, whole: string, steps: number): Promise<void> {
   for (let i = 1; i <= steps; i++) {
     const part = whole.slice(0, Math.ceil((whole.length * i) / steps))

@@ -10,7 +10,7 @@ export interface DiscordWorld extends World {
 /** How long people see that somebody types, ms. */
 const TYPING = 10_000
 
-const VERB: Readonly<Record<Button, string>> = { approve: 'approve', always: 'always', deny: 'deny', note: 'note' }
+const VERB: Readonly<Record<Button, string>> = { approve: 'approve', always: 'always', reject: 'reject', note: 'note' }
 
 export async function discordWorld(): Promise<DiscordWorld> {
   const clock = new SkewedClock()
@@ -145,7 +145,7 @@ function everyId(m: SimMessage): string[] {
 function buttonsOf(m: SimMessage): Button[] {
   return customIds(m).flatMap((id) => {
     const verb = /^ts:(\w+):/.exec(id)?.[1]
-    return verb === 'approve' || verb === 'always' || verb === 'deny' || verb === 'note' ? [verb] : []
+    return verb === 'approve' || verb === 'always' || verb === 'reject' || verb === 'note' ? [verb] : []
   })
 }
 

@@ -47,7 +47,7 @@ export async function startEngine(options: {
   const queue = createLocalJobs(store, clock, log)
   const signals = createLocalSignals(store, clock)
   const platform = options.platform ?? new FakePlatform()
-  const adapter = new FakeAdapter(platform, options.channel ?? 'discord', clock)
+  const adapter = new FakeAdapter(platform, { platform: options.channel ?? 'discord', clock })
   const models = {
     defaultAlias: 'main',
     aliases: ['main', 'other'],

@@ -2,8 +2,10 @@ import type {
   Address,
   Attachment,
   ChannelAdapter,
+  EphemeralLine,
   HistoryMessage,
   InboundHandler,
+  InboundMessage,
   MessageRef,
   Outgoing,
   PendingPost,
@@ -26,8 +28,11 @@ export interface FakePost {
 /** A platform in memory that keeps the port's promises; what it holds survives a "restart" when it is passed on. */
 export class FakePlatform {
   readonly posts: FakePost[] = []
-  readonly marks: { ref: MessageRef; sign: string }[] = []
-  readonly opened: { room: string; message: string }[] = []
+  /** 👀 as they were added and removed, in order. */
+  readonly reactions: { ref: MessageRef; on: boolean }[] = []
+  /** Lines for one person's eyes. */
+  readonly privateLines: { to: Address; line: EphemeralLine }[] = []
+  readonly opened: { channel: string; message: string }[] = []
   readonly closed: Address[] = []
   readonly files = new Map<string, Uint8Array>()
   readonly history: HistoryMessage[] = []
@@ -43,9 +48,7 @@ export class FakePlatform {
   /** The texts that stand in a conversation, in order. */
   texts(id: string): string[] {
     return this.posts.flatMap((p) =>
-      p.to.id === id && !p.deleted && p.outgoing.kind === 'text' && p.outgoing.onlyTo === undefined
-        ? [p.outgoing.text]
-        : [],
+      p.to.id === id && !p.deleted && p.outgoing.kind === 'text' ? [p.outgoing.text] : [],
     )
   }
 
@@ -66,17 +69,21 @@ export function plainText(view: TurnView, section: number): string {
 
 export class FakeAdapter implements ChannelAdapter {
   readonly platform: Platform
-  readonly displayName = 'Fake'
+  readonly displayName: string
+  readonly ephemeralLines: boolean
   readonly readBackDelayMs = 0
-  readonly ephemeralLines = false
   readonly world: FakePlatform
   readonly #clock: Clock
   readonly #lanes = new KeyedMutex()
   inbound: InboundHandler | undefined
 
-  constructor(world: FakePlatform, type: Platform = 'discord', clock: Clock = systemClock) {
+  /** `ephemeralLines`: whether lines for one person's eyes reach that person alone. */
+  constructor(world: FakePlatform, options: { platform?: Platform; clock?: Clock; ephemeralLines?: boolean } = {}) {
+    const { platform = 'discord', clock = systemClock, ephemeralLines = platform === 'slack' } = options
     this.world = world
-    this.platform = type
+    this.platform = platform
+    this.displayName = platform.charAt(0).toUpperCase() + platform.slice(1)
+    this.ephemeralLines = ephemeralLines
     this.#clock = clock
   }
 
@@ -92,7 +99,25 @@ export class FakeAdapter implements ChannelAdapter {
     return { state: 'ready' as const }
   }
 
-  async openThread(from: { room: string; message: string }): Promise<{ to: Address; notice?: string }> {
+  commandHint(words: string): string {
+    return `/${words}`
+  }
+
+  isDirect(channel: string): boolean {
+    return channel.startsWith('D')
+  }
+
+  channelOf(to: Address): string {
+    return to.id.split(':')[0] ?? to.id
+  }
+
+  replyAddress(location: InboundMessage['location']): Address {
+    return location.kind === 'channel' && !this.ephemeralLines
+      ? { platform: this.platform, id: location.channel }
+      : location.to
+  }
+
+  async openThread(from: { channel: string; message: string }): Promise<{ to: Address; notice?: string }> {
     this.world.opened.push(from)
     return { to: { platform: this.platform, id: from.message } }
   }
@@ -114,7 +139,7 @@ export class FakeAdapter implements ChannelAdapter {
           const key = `${turn}/${index}/0`
           const { ref } = await postOnce(
             tools,
-            { key, to, kind: 'text', text, send: (note) => this.send(to, outgoing, key, note) },
+            { key, to, kind: 'text', text, send: (onFileId) => this.send(to, outgoing, key, onFileId) },
             signal,
           )
           await this.edit(ref, outgoing)
@@ -127,12 +152,18 @@ export class FakeAdapter implements ChannelAdapter {
     to: Address,
     outgoing: Outgoing,
     key: string,
-    _note: (mark: string) => Promise<void>,
+    _onFileId: (fileId: string) => Promise<void>,
   ): Promise<MessageRef> {
     this.world.beforeSend(outgoing)
     const id = this.world.nextId()
     this.world.posts.push({ id, to, key, outgoing, deleted: false })
     return { platform: this.platform, channel: to.id, id }
+  }
+
+  async postEphemeral(to: Address, line: EphemeralLine): Promise<void> {
+    const { onlyTo: _, ...text } = line
+    if (this.ephemeralLines) this.world.privateLines.push({ to, line })
+    else await this.send(to, { kind: 'text', ...text }, `line:${this.world.nextId()}`, async () => {})
   }
 
   async findPost(_to: Address, post: PendingPost): Promise<MessageRef | undefined> {
@@ -154,8 +185,12 @@ export class FakeAdapter implements ChannelAdapter {
     return []
   }
 
-  async mark(ref: MessageRef, sign: 'received' | 'none'): Promise<void> {
-    this.world.marks.push({ ref, sign })
+  async addReaction(ref: MessageRef): Promise<void> {
+    this.world.reactions.push({ ref, on: true })
+  }
+
+  async removeReaction(ref: MessageRef): Promise<void> {
+    this.world.reactions.push({ ref, on: false })
   }
 
   async fetchMessages(): Promise<readonly HistoryMessage[]> {
@@ -170,18 +205,6 @@ export class FakeAdapter implements ChannelAdapter {
 
   async archive(to: Address): Promise<void> {
     this.world.closed.push(to)
-  }
-
-  commandHint(words: string): string {
-    return `/${words}`
-  }
-
-  isDirect(): boolean {
-    return false
-  }
-
-  channelOf(to: Address): string {
-    return to.id
   }
 
   permalink(to: Address, ref?: MessageRef): string {

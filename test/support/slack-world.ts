@@ -148,7 +148,7 @@ export async function slackWorld(): Promise<SlackWorld> {
 /** On Slack long payloads are messages with a file before the card. */
 function cardOf(m: SeenMessage, all: readonly SeenMessage[]): SeenCard {
   const buttons = m.buttons.flatMap((b): Button[] => {
-    const verb = /^ts:(approve|always|deny|note)$/.exec(b.actionId)?.[1]
+    const verb = /^ts:(approve|always|reject|note)$/.exec(b.actionId)?.[1]
     return verb ? [verb as Button] : []
   })
   const files = all

@@ -1,6 +1,6 @@
 /** A chat platform as people see it, the same for both, so that one suite holds both to one behaviour. */
 export type PersonName = 'alice' | 'bob' | 'root' | 'stranger'
-export type Button = 'approve' | 'always' | 'deny' | 'note'
+export type Button = 'approve' | 'always' | 'reject' | 'note'
 
 /** Where a conversation is held. */
 export interface Conversation {
@@ -52,7 +52,7 @@ export interface World {
   /** Resolves when the press was acknowledged; rejects where it was not in time. */
   press(who: PersonName, c: Conversation, cardId: string, button: Button): Promise<void>
   /** Presses Note…, fills the modal in. */
-  note(who: PersonName, c: Conversation, cardId: string, choice: 'approve' | 'deny', text: string): Promise<void>
+  note(who: PersonName, c: Conversation, cardId: string, choice: 'approve' | 'reject', text: string): Promise<void>
   /** A slash command's whole text, e.g. "status"; what the caller was told. */
   command(who: PersonName, c: Conversation | undefined, words: string): Promise<string>
   /** Private lines a person saw, oldest first. */

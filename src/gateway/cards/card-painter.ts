@@ -71,7 +71,7 @@ export async function postCard(
       const key = encodePostKey({ kind: 'card-file', approval: approval.id, call: index })
       await postOnce(
         once,
-        { key, to, kind: 'file', text: filename, send: (note) => adapter.send(to, file, key, note) },
+        { key, to, kind: 'file', text: filename, send: (onFileId) => adapter.send(to, file, key, onFileId) },
         signal,
       )
     }
@@ -83,7 +83,7 @@ export async function postCard(
     const outgoing = { kind: 'card', card } as const
     const { ref, posted } = await postOnce(
       once,
-      { key, to, kind: 'card', text: '', send: (note) => adapter.send(to, outgoing, key, note) },
+      { key, to, kind: 'card', text: '', send: (onFileId) => adapter.send(to, outgoing, key, onFileId) },
       signal,
     )
     // Somebody may have pressed before the answer to the post was here.
@@ -159,7 +159,7 @@ async function postClosingLine(
   const key = encodePostKey({ kind: 'card-closed', approval: approval.id })
   await postOnce(
     { adapter, posts, lanes, clock },
-    { key, to, kind: 'text', text, send: (note) => adapter.send(to, { kind: 'text', text }, key, note) },
+    { key, to, kind: 'text', text, send: (onFileId) => adapter.send(to, { kind: 'text', text }, key, onFileId) },
     signal,
   )
 }

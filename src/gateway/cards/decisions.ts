@@ -27,7 +27,7 @@ import { mayDecide } from '../access.ts'
 import { type GatewayDeps, tell } from '../gateway-deps.ts'
 import { postCard, redrawCardsSoon } from './card-painter.ts'
 
-const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', deny: 'denied' }
+const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', reject: 'rejected' }
 
 /** When a deleted message that is not known is looked for again, ms. */
 const LOOK_AGAIN_MS: readonly number[] = [200, 1000, 5000]
@@ -78,7 +78,7 @@ export class Decisions {
     const open = await openApprovals(this.#deps.store.db, workstream.id)
     const [approval] = open
     if (!approval || open.length !== 1 || (await this.#isElsewhere(m, approval))) return false
-    const outcome = ({ y: 'approved', n: 'denied', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
+    const outcome = ({ y: 'approved', n: 'rejected', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
     if (outcome === 'always' && !approval.always) {
       const first = await claimOnce(this.#deps.store.db, m.key, this.#deps.clock.now())
       if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS_ALLOW })

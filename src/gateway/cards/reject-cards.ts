@@ -15,7 +15,7 @@ export async function rejectCardsOf(
     let refused = 0
     for (const id of mine) {
       for (const approval of await openApprovals(tx.db, id)) {
-        await settleApproval(tx, { id: approval.id, outcome: 'denied', by: 'turnstone', note: why }, clock.now())
+        await settleApproval(tx, { id: approval.id, outcome: 'rejected', by: 'turnstone', note: why }, clock.now())
         await queue.send(tx, { kind: 'turn', workstream: id })
         refused++
       }

@@ -107,8 +107,7 @@ export class Inbox implements InboundHandler {
   /** Privately where the platform can; else as a reply. */
   async #tellPerson(m: InboundMessage, text: string): Promise<void> {
     const { location, ref, author, platform } = m
-    const inChannel = location.kind === 'channel' && !this.#deps.adapters.get(platform)?.ephemeralLines
-    const to = inChannel ? { platform, id: location.channel } : location.to
+    const to = this.#deps.adapters.get(platform)?.replyAddress(location) ?? location.to
     // A bot reads nothing that is for it alone; the people around it do.
     await tell(this.#deps, to, { text, replyTo: ref.id, ...(author.bot ? {} : { onlyTo: author.id }) })
   }

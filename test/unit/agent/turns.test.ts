@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
 })
 
-const press = (e: Engine, approval: string, action: 'approve' | 'always' | 'deny', by = 'alice', note?: string) =>
+const press = (e: Engine, approval: string, action: 'approve' | 'always' | 'reject', by = 'alice', note?: string) =>
   e.inbox.decision({
     platform: 'discord',
     approval,
@@ -46,7 +46,7 @@ describe('a turn', () => {
     await e.inbox.message(m)
     expect(e.platform.texts('m-one')).toEqual(['hello'])
     expect(model.requests).toHaveLength(1)
-    expect(e.platform.opened).toEqual([{ room: 'chan', message: 'm-one' }])
+    expect(e.platform.opened).toEqual([{ channel: 'chan', message: 'm-one' }])
   })
 
   it('keeps one conversation: the second message sees the first', async () => {
@@ -99,7 +99,7 @@ describe('approvals', () => {
     expect(await press(e, card.approval, 'approve')).toEqual({ effective: true, text: '' })
     await until(() => e.platform.texts('m-five').some((t) => t.includes('done')))
     expect(act.runs).toEqual(['x'])
-    const again = await press(e, card.approval, 'deny')
+    const again = await press(e, card.approval, 'reject')
     expect(again.effective).toBe(false)
     expect(again.text).toContain('approved by alice')
     await until(() => e.platform.cards('m-five')[0]?.state.kind === 'closed')
@@ -132,7 +132,7 @@ describe('approvals', () => {
     await e.inbox.message(message('alice', 'go', { id: 'm-eight' }))
     const card = await cardIn(e, 'm-eight')
     expect(look.runs).toEqual([])
-    await press(e, card.approval, 'deny', 'alice', 'not today')
+    await press(e, card.approval, 'reject', 'alice', 'not today')
     await until(() => e.platform.texts('m-eight').some((t) => t.includes('fine')))
     expect(act.runs).toEqual([])
     expect(look.runs).toEqual(['b'])
@@ -328,11 +328,11 @@ describe('stopping and faults', () => {
     await e.inbox.message(message('alice', 'go', { id: 'm-17' }))
     await until(() => wait.runs.length === 1)
     await e.inbox.message(message('alice', 'and this', { thread: 'm-17', id: 'm-17b' }))
-    await until(() => e.platform.marks.some((m) => m.ref.id === 'm-17b' && m.sign === 'received'))
+    await until(() => e.platform.reactions.some((r) => r.ref.id === 'm-17b' && r.on))
     go()
     await until(() => e.platform.texts('m-17').some((t) => t.includes('both')))
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({ role: 'user' })
-    expect(e.platform.marks.at(-1)).toMatchObject({ ref: { id: 'm-17b' }, sign: 'none' })
+    expect(e.platform.reactions.at(-1)).toMatchObject({ ref: { id: 'm-17b' }, on: false })
     expect(model.requests).toHaveLength(2)
   })
 })

@@ -63,7 +63,7 @@ describe('renderCard', () => {
         if (typeof made === 'string') expect(made).toContain('unshowable')
         else expect(made.content.length).toBeLessThanOrEqual(2000)
         expect(n === 1 && typeof made === 'string').toBe(false)
-        const state = { kind: 'closed', outcome: 'denied', by: '*'.repeat(300), note: 'n'.repeat(2000) } as const
+        const state = { kind: 'closed', outcome: 'rejected', by: '*'.repeat(300), note: 'n'.repeat(2000) } as const
         const closed = renderCard(card(Array(n).fill(long), { state }))
         expect(closed.content.length).toBeLessThanOrEqual(2000)
         expect(closed.components).toEqual([])
@@ -82,7 +82,10 @@ describe('renderCard', () => {
     const made = renderCard(card([call('x')]))
     expect(isCardOf(made.components, 'approval:0198c0de-aaaa-7bbb-8ccc-0123456789ab#12')).toBe(true)
     expect(isCardOf(made.components, 'approval:other')).toBe(false)
-    expect(parseCustomId('ts:always:x')).toEqual({ verb: 'always', approval: 'x' })
+    expect(parseCustomId('ts:always:x')).toEqual({ action: 'always', approval: 'x' })
+    expect(parseCustomId('ts:reject:x')).toEqual({ action: 'reject', approval: 'x' })
+    // A card of version 0.1.
+    expect(parseCustomId('ts:deny:x')).toEqual({ action: 'reject', approval: 'x' })
     expect(parseCustomId('ts:drop:x')).toBeUndefined()
   })
 })

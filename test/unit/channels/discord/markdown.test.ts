@@ -27,26 +27,26 @@ describe('renderMarkdown', () => {
   })
 })
 
-describe('renderPieces', () => {
+describe('renderParts', () => {
   test('blank text is no message', () => {
     expect(renderParts(' \n\u200b \n')).toEqual([])
     expect(isBlank('\u2800')).toBe(false)
   })
 
   test.each([1994, 1995, 1996, 1997, 1998, 1999, 2000])('a code line up to %i: within 2,000 and balanced', (end) => {
-    const pieces = renderParts(`~~~\n${'x'.repeat(end)}\n${'y'.repeat(end)}\n~~~`)
-    for (const piece of pieces) {
-      expect(piece.length).toBeLessThanOrEqual(2000)
-      expect(piece.match(/```/g)?.length).toBe(2)
+    const parts = renderParts(`~~~\n${'x'.repeat(end)}\n${'y'.repeat(end)}\n~~~`)
+    for (const part of parts) {
+      expect(part.length).toBeLessThanOrEqual(2000)
+      expect(part.match(/```/g)?.length).toBe(2)
     }
-    expect(pieces.map((p) => p.replace(/```\n?|\n/g, '')).join('')).toBe('x'.repeat(end) + 'y'.repeat(end))
+    expect(parts.map((p) => p.replace(/```\n?|\n/g, '')).join('')).toBe('x'.repeat(end) + 'y'.repeat(end))
   })
 
   test('a table wider than its source, and one of many rows, keep within the limit', () => {
     const rows = Array.from({ length: 200 }, (_, i) => `|${i}|x|`)
-    const pieces = renderParts(`|a|${'long header '.repeat(8)}|\n|-|-|\n${rows.join('\n')}`)
-    const shown = pieces.join('\n')
-    for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(2000)
+    const parts = renderParts(`|a|${'long header '.repeat(8)}|\n|-|-|\n${rows.join('\n')}`)
+    const shown = parts.join('\n')
+    for (const part of parts) expect(part.length).toBeLessThanOrEqual(2000)
     for (let i = 0; i < 200; i++) expect(shown).toMatch(new RegExp(`^${i} +\\| x$`, 'm'))
   })
 
@@ -78,13 +78,13 @@ describe('renderPieces', () => {
     fc.assert(
       fc.property(fc.array(unit, { minLength: 1, maxLength: 1500 }), (units) => {
         const source = units.join('')
-        const pieces = renderParts(source)
-        for (const piece of pieces) {
-          expect(piece.length).toBeLessThanOrEqual(2000)
-          expect(isBlank(piece)).toBe(false)
+        const parts = renderParts(source)
+        for (const part of parts) {
+          expect(part.length).toBeLessThanOrEqual(2000)
+          expect(isBlank(part)).toBe(false)
         }
         const letters = (t: string): string => t.replace(/[^ab😀]/gu, '')
-        expect(letters(pieces.join('')).length).toBeGreaterThanOrEqual(letters(source).length)
+        expect(letters(parts.join('')).length).toBeGreaterThanOrEqual(letters(source).length)
       }),
       { numRuns: 300 },
     )

@@ -34,33 +34,42 @@ const line = fc.oneof(
 )
 const markdown = fc.array(line, { minLength: 1, maxLength: 40 }).map((l) => l.join('\n'))
 
-/** The source, read out of the pieces: gaps are blank, and each piece is its slice but for fences and table heads. */
-function checkPieces(source: string, pieces: readonly MarkdownPart[], limit: number): void {
+/** The source, read out of the parts: gaps are blank, and each part is its slice but for fences and table heads. */
+function checkParts(source: string, parts: readonly MarkdownPart[], limit: number): void {
   let at = 0
-  for (const piece of pieces) {
-    expect(bare(source.slice(at, piece.start))).toBe('')
-    const own = bare(source.slice(piece.start, piece.end))
-    const shown = bare(piece.text)
+  for (const part of parts) {
+    expect(bare(source.slice(at, part.start))).toBe('')
+    const own = bare(source.slice(part.start, part.end))
+    const shown = bare(part.text)
     const head = /^>*([`~]{3,}.*|\|+(---\|)+)?$/
     const rest = Array.from(shown, (_, i) => i).filter(
       (i) => shown.startsWith(own, i) && head.test(shown.slice(0, i)) && /^>*[`~]*$/.test(shown.slice(i + own.length)),
     )
     expect(rest.length, `${shown} is ${own}`).toBeGreaterThan(0)
     expect(own).not.toBe('')
-    expect(piece.text.length).toBeLessThanOrEqual(limit)
-    at = piece.end
+    expect(part.text.length).toBeLessThanOrEqual(limit)
+    at = part.end
   }
   expect(bare(source.slice(at))).toBe('')
 }
 
 describe('splitMarkdown', () => {
-  test('every character stands once and in order, in pieces within the limit', () => {
+  test('every character stands once and in order, in parts within the limit', () => {
     fc.assert(
       fc.property(markdown, fc.integer({ min: 100, max: 400 }), (text, limit) => {
-        checkPieces(text, split(text, limit), limit)
+        checkParts(text, split(text, limit), limit)
       }),
       { numRuns: 500 },
     )
+  })
+
+  test('blank lines of a code block that fill a whole part, or its end, make no empty block', () => {
+    const full = `\`\`\`\n${'x'.repeat(88)}\n`
+    for (const blank of [1, 5, 80, 90, 200, 350])
+      for (const end of ['', 'z', '\n```', '\n```\nafter']) {
+        const text = `${full}${'\n'.repeat(blank)}${end}`
+        checkParts(text, split(text, 100), 100)
+      }
   })
 
   test('appending moves no border but the last', () => {
@@ -81,7 +90,7 @@ describe('splitMarkdown', () => {
     )
   })
 
-  test('growing letter by letter, the number of pieces never falls', () => {
+  test('growing letter by letter, the number of parts never falls', () => {
     fc.assert(
       fc.property(markdown, (text) => {
         const points = [...text].slice(0, 500)
@@ -96,32 +105,32 @@ describe('splitMarkdown', () => {
     )
   })
 
-  test('fences are balanced in every piece', () => {
+  test('fences are balanced in every part', () => {
     fc.assert(
       fc.property(markdown, fc.integer({ min: 100, max: 300 }), (text, limit) => {
         // A fence in a quote may end with its quote instead.
         const unquoted = closeFences(text.replaceAll('> ```', '```'))
-        for (const piece of split(unquoted, limit)) expect(closeFences(piece.text)).toBe(piece.text)
+        for (const part of split(unquoted, limit)) expect(closeFences(part.text)).toBe(part.text)
       }),
       { numRuns: 500 },
     )
   })
 
   test.each([1990, 1991, 1992, 1993, 1994, 1995, 1996, 1997, 1998, 1999, 2000, 2001])(
-    'a code line that ends at %i keeps pieces within 2000 with balanced fences',
+    'a code line that ends at %i keeps parts within 2000 with balanced fences',
     (end) => {
       const text = `\`\`\`js\n${'x'.repeat(end - 6)}\n${'y'.repeat(100)}\n\`\`\`\nafter`
-      const pieces = split(text, 2000)
-      checkPieces(text, pieces, 2000)
-      for (const p of pieces) expect((p.text.match(/```/g) ?? []).length % 2).toBe(0)
+      const parts = split(text, 2000)
+      checkParts(text, parts, 2000)
+      for (const p of parts) expect((p.text.match(/```/g) ?? []).length % 2).toBe(0)
     },
   )
 
-  test('a long block is opened with its language in every piece, and its lines join to the original', () => {
+  test('a long block is opened with its language in every part, and its lines join to the original', () => {
     const code = Array.from({ length: 400 }, (_, i) => `    line ${i} = ${'v'.repeat(i % 30)}`).join('\n')
-    const pieces = split(`Look:\n\n\`\`\`python\n${code}\n\`\`\`\n`, 2000)
-    expect(pieces.length).toBeGreaterThan(4)
-    const bodies = pieces.map((p) => /```python\n([\s\S]*?)\n```$/.exec(p.text)?.[1])
+    const parts = split(`Look:\n\n\`\`\`python\n${code}\n\`\`\`\n`, 2000)
+    expect(parts.length).toBeGreaterThan(4)
+    const bodies = parts.map((p) => /```python\n([\s\S]*?)\n```$/.exec(p.text)?.[1])
     expect(bodies.join('\n')).toBe(code)
   })
 
@@ -136,20 +145,20 @@ describe('splitMarkdown', () => {
   test('never cuts a character that is made of several', () => {
     for (const unit of ['😀', '👨‍👩‍👧', '🇩🇪', 'e\u0301'])
       for (let lead = 0; lead < unit.length; lead++) {
-        const pieces = split('x'.repeat(lead) + unit.repeat(60), 100)
-        for (const p of pieces) expect(p.text.replace(/^x+/, '').replaceAll(unit, '')).toBe('')
+        const parts = split('x'.repeat(lead) + unit.repeat(60), 100)
+        for (const p of parts) expect(p.text.replace(/^x+/, '').replaceAll(unit, '')).toBe('')
       }
   })
 
-  test('a table that goes on in a further piece stays a table', () => {
+  test('a table that goes on in a further part stays a table', () => {
     const rows = Array.from({ length: 40 }, (_, i) => `| ${i} | value |`)
-    const pieces = split(`| n | v |\n|---|---|\n${rows.join('\n')}`, 200)
-    for (const p of pieces.slice(1)) expect(p.text).toMatch(/^\| \| \|\n\|---\|---\|\n\| \d+ \| value \|/)
+    const parts = split(`| n | v |\n|---|---|\n${rows.join('\n')}`, 200)
+    for (const p of parts.slice(1)) expect(p.text).toMatch(/^\| \| \|\n\|---\|---\|\n\| \d+ \| value \|/)
   })
 
   test('a heading is not left alone at the end', () => {
-    const pieces = split(`${'a'.repeat(70)}\n\n## Title\n\n${'b'.repeat(60)}`, 100)
-    expect(pieces.map((p) => p.text)).toEqual(['a'.repeat(70), `## Title\n\n${'b'.repeat(60)}`])
+    const parts = split(`${'a'.repeat(70)}\n\n## Title\n\n${'b'.repeat(60)}`, 100)
+    expect(parts.map((p) => p.text)).toEqual(['a'.repeat(70), `## Title\n\n${'b'.repeat(60)}`])
   })
 
   test('a hundred thousand characters are fast, whatever they are', () => {
