@@ -250,7 +250,7 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
       const c = await s.world.mention('alice', 'write')
       await soon(s, () => s.world.cards(c).length > 0)
       await s.world.write(c, 'alice', 'stop', true)
-      await soon(s, () => s.gateway.output.some((l) => l.includes('a command in words')))
+      await soon(s, () => s.gateway.output.some((l) => l.includes('command in words')))
       await s.crash(end)
       await soon(s, () => s.world.texts(c).some((t) => t.includes('Stopped.')))
       await soon(s, () => s.world.cards(c).every((card) => card.buttons.length === 0))
@@ -266,7 +266,7 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
         const db = new Database(join(s.dir, 'turnstone.db'))
         const { id } = db.prepare("select id from turns where state = 'parked'").get() as { id: string }
         db.prepare('update turns set tries = 3 where id = ?').run(id)
-        db.prepare('update approvals set painted = 0 where turn_id = ?').run(id)
+        db.prepare('update approvals set card_up_to_date = 0 where turn_id = ?').run(id)
         db.close()
       })
       await soon(s, () => s.world.texts(c).some((t) => t.includes('gave up after three attempts')))

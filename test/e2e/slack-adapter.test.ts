@@ -232,7 +232,7 @@ describe('buttons, modals, commands', () => {
       await gate
       return { effective: false, text: 'Only ada may decide.' }
     }
-    const press = bench.sim.press(bench.ada, room, ref.id, 'ts:deny')
+    const press = bench.sim.press(bench.ada, room, ref.id, 'ts:reject')
     await press.ack
     expect(press.delivery.state).toBe('acked')
     expect(bench.inbound.decisions).toMatchObject([{ approval: 'a1b2c3', action: 'reject', by: { id: bench.ada } }])
