@@ -8,6 +8,7 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 /** A folder imports its own files and lower ranks only. */
 const RANKS: Readonly<Record<string, number>> = {
   'src/util': 0,
+  'src/copy': 0,
   'src/store': 0.5,
   'src/config': 1,
   'src/approval': 1,
