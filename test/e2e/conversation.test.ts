@@ -121,7 +121,7 @@ describe.each(WORLDS)('a team talks to the agent on %s', (name) => {
     it('a model’s fault is one sentence with the turn’s id that the log has too', async () => {
       s.model.script([{ http: { status: 401, message: `bad key ${s.model.key}` } }])
       const c = await s.world.mention('alice', 'hi')
-      const text = await s.text(c, 'refused the API key')
+      const text = await s.text(c, 'rejected the API key')
       const id = /turn ([0-9a-f]{8})/.exec(text)?.[1]
       expect(id).toBeDefined()
       expect(s.gateway.output.some((l) => l.includes(String(id)))).toBe(true)
