@@ -245,7 +245,7 @@ describe('buttons, modals, commands', () => {
     }
     await bench.sim.press(bench.ada, room, ref.id, 'ts:approve').ack
     await expect.poll(() => bench.sim.ephemerals(bench.ada).length).toBe(2)
-    expect(bench.sim.ephemerals(bench.ada)[1]?.rendered).toContain('nothing has changed')
+    expect(bench.sim.ephemerals(bench.ada)[1]?.rendered).toContain('nothing was changed')
   })
 
   test('a note: the form opens, asks for both, and is handed over', async () => {
