@@ -31,6 +31,7 @@ export class ScriptedModel implements ModelProvider {
         call: { id: call.id ?? `c${this.requests.length}_${i}`, name: call.name, arguments: args },
       }
     }
+    signal.throwIfAborted()
     yield { type: 'usage', usage: { input: 10, cacheRead: 2, cacheWrite: 0, output: 5 } }
     yield { type: 'finish', reason: calls.length > 0 ? 'tool-calls' : 'stop' }
   }
