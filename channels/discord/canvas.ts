@@ -1,4 +1,5 @@
 import type { Address, MessageRef, PostLog, TurnCanvas } from '../../src/channel/channel-adapter.ts'
+import { decodePostKey } from '../../src/channel/post-key.ts'
 import { adoptPending, type PostDeps, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
 import { messageOf } from '../../src/util/errors.ts'
@@ -8,7 +9,7 @@ import type { Api } from './api.ts'
 import type { RawMessage } from './inbound.ts'
 import { TIMES } from './limits.ts'
 import type { RenderMemo } from './markdown.ts'
-import { isPartKey, type Part, renderView } from './outbound.ts'
+import { type Part, renderView } from './outbound.ts'
 import { postContent, removePost } from './posts.ts'
 import { Typing } from './typing.ts'
 
@@ -200,7 +201,7 @@ export class DiscordCanvas implements TurnCanvas {
     const known = await this.#posts.known(this.#turn)
     const shown = new Map<string, Shown>()
     for (const [key, ref] of known) {
-      if (!isPartKey(key, this.#turn)) continue
+      if (decodePostKey(key)?.kind !== 'part') continue
       const content = await this.#deps.api.get(`/channels/${ref.channel}/messages/${ref.id}`).then(
         (message) => (message as RawMessage).content,
         () => undefined,

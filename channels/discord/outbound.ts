@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { encodePostKey } from '../../src/channel/post-key.ts'
 import type { ToolState, TurnView, ViewItem } from '../../src/channel/turn-view.ts'
 import { oneLine } from '../../src/util/visible.ts'
 import { closeFences } from '../markdown/fences.ts'
@@ -40,19 +41,10 @@ export function renderView(view: TurnView, turn: string, memo?: RenderMemo): Par
   if (memo) memo.parts = after
   return view.sections.flatMap(({ items }, section) =>
     renderParts(sectionMarkdown(items), { before, after }).map((content, part) => ({
-      key: partKey(turn, section, part),
+      key: encodePostKey({ kind: 'part', turn, section, part }),
       content,
     })),
   )
-}
-
-function partKey(turn: string, section: number, part: number): string {
-  return `${turn}/${section}/${part}`
-}
-
-/** Whether the key is of one of this turn's parts. */
-export function isPartKey(key: string, turn: string): boolean {
-  return key.startsWith(`${turn}/`) && /^\d+\/\d+$/.test(key.slice(turn.length + 1))
 }
 
 function sectionMarkdown(items: readonly ViewItem[]): string {

@@ -1,4 +1,5 @@
 import type { Address, PostLog, TurnCanvas } from '../../src/channel/channel-adapter.ts'
+import { decodePostKey, encodePostKey } from '../../src/channel/post-key.ts'
 import { adoptPending, type KeyedMutex } from '../../src/channel/post-once.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
 import { messageOf } from '../../src/util/errors.ts'
@@ -182,11 +183,11 @@ export class SlackCanvas implements TurnCanvas {
     await adoptPending({ adapter, posts: this.#posts, lanes, clock }, this.#to, this.#turn, life)
     const known = await this.#posts.known(this.#turn)
     const refs = [...known].flatMap(([key, ref]) => {
-      const found = /^(\d+)\/(\d+)$/.exec(key.slice(this.#turn.length + 1))
-      return found ? [{ s: Number(found[1]), i: Number(found[2]), ref }] : []
+      const found = decodePostKey(key)
+      return found?.kind === 'part' ? [{ ...found, ref }] : []
     })
-    const parts = refs.map(({ s, i, ref }) => {
-      const part = this.#part(s, i)
+    const parts = refs.map(({ section, part: index, ref }) => {
+      const part = this.#part(section, index)
       Object.assign(part, { ref, mode: 'posted', shown: undefined })
       return part
     })
@@ -211,7 +212,7 @@ export class SlackCanvas implements TurnCanvas {
   #part(s: number, i: number): Part {
     const { parts } = this.#section(s)
     while (parts.length <= i) {
-      const key = `${this.#turn}/${s}/${parts.length}`
+      const key = encodePostKey({ kind: 'part', turn: this.#turn, section: s, part: parts.length })
       parts.push({ key, mode: 'none', shown: undefined, covered: 0, startedAt: 0, touchedAt: 0, renewed: false })
     }
     const found = parts[i]

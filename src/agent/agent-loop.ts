@@ -50,7 +50,8 @@ export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
       const last = rows.findLast((r) => r.kind === 'assistant')
       const whole = last?.kind === 'assistant' && last.cut !== true
       const usedTokens = context.provider.contextWindow - (await requestFor(context, tools)).left
-      const outcome = await runToolCalls(context, { open: point.open, whole, tools, usedTokens })
+      const author = authorOf(rows) ?? context.workstream.owner
+      const outcome = await runToolCalls(context, { open: point.open, whole, author, tools, usedTokens })
       if (outcome === 'parked') return { end: 'parked' }
       continue
     }
@@ -59,6 +60,12 @@ export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
     const failed = await modelStep(context, rows, tools)
     if (failed) return failed
   }
+}
+
+/** Who wrote the last message that the turn has read. */
+function authorOf(rows: readonly JournalRow[]): string | undefined {
+  const last = rows.findLast((r) => r.kind === 'user')
+  return last?.kind === 'user' ? last.items.at(-1)?.author : undefined
 }
 
 async function reportInterrupted(context: TurnContext, calls: readonly ToolCall[]): Promise<void> {

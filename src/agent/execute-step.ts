@@ -2,7 +2,7 @@ import type { ContentPart, ToolCall } from '../model/message.ts'
 import { cleanText } from '../store/text.ts'
 import type { Progress, QuestionAnswer, ReadyPlan } from '../tool/catalog-tool.ts'
 import { limitedContent, resultLimit } from '../tool/limit-result.ts'
-import { forEachLimit, runPlan } from '../tool/run-plan.ts'
+import { CALLS_AT_ONCE, forEachLimit, runPlan } from '../tool/run-plan.ts'
 import type { JournalEntry } from '../turn/journal.ts'
 import { oneLine, plainTerminal } from '../util/visible.ts'
 import { estimateTokens } from './history.ts'
@@ -61,7 +61,7 @@ export async function executeCalls(
 ): Promise<void> {
   let used = usedTokens
   const limitNow = (): number => resultLimit(context.provider.contextWindow, used)
-  await forEachLimit(running, async ({ call, plan }) => {
+  await forEachLimit(running, CALLS_AT_ONCE, async ({ call, plan }) => {
     const header = shownHeader(context, plan.header)
     const tool = shownName(context, call)
     await record(context, [{ kind: 'started', callId: call.id, tool, header }], (tx) => context.files.flush(tx))

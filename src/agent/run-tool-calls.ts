@@ -31,6 +31,8 @@ export interface Step {
   readonly open: readonly ToolCall[]
   /** False where the answer with the calls was cut off. */
   readonly whole: boolean
+  /** Name of the user whose message is being answered. */
+  readonly author: string
   /** The tools that the step's request offered; after a restart those of now. */
   readonly tools: ToolSnapshot
   /** Of the model's window. */
@@ -69,7 +71,7 @@ export async function runToolCalls(context: TurnContext, step: Step): Promise<St
   return 'done'
 }
 
-async function prepareStep(context: TurnContext, step: Step): Promise<readonly PreparedCall[]> {
+function prepareStep(context: TurnContext, step: Step): Promise<readonly PreparedCall[]> {
   const { deps, workstream, root, files, provider } = context
   const mayRead = (path: string): boolean => {
     const act = { act: 'read', path, zone: 'workspace' } as const
@@ -80,7 +82,7 @@ async function prepareStep(context: TurnContext, step: Step): Promise<readonly P
     redactor: deps.redactor,
     scope: {
       workstream: workstream.id,
-      author: await authorOf(context),
+      author: step.author,
       root,
       files,
       vision: provider.capabilities.vision,
@@ -88,13 +90,6 @@ async function prepareStep(context: TurnContext, step: Step): Promise<readonly P
     },
     whole: step.whole,
   })
-}
-
-/** Whose message is being answered: the last one's that the turn has read. */
-async function authorOf(context: TurnContext): Promise<string> {
-  const last = (await turnRows(context)).findLast((r) => r.kind === 'user')
-  const item = last?.kind === 'user' ? last.items.at(-1) : undefined
-  return item?.author ?? context.workstream.owner
 }
 
 function layersWithout({ deps }: TurnContext): Layers {

@@ -64,7 +64,7 @@ export function createGateway(config: Config, overrides: Overrides = {}): Gatewa
 
 interface Running {
   readonly store: Store
-  readonly tools: GatewayDeps
+  readonly adapters: readonly ChannelAdapter[]
   readonly stopQueue: () => Promise<void>
   readonly close: () => void
 }
@@ -168,7 +168,7 @@ class GatewayProcess implements Gateway {
     this.#measure(store, channels.adapters)
     this.#sayAtStart(channels.adapters, workspace.root)
     await queue.work(engine.handleJob, { concurrency: MAX_TURNS_AT_ONCE })
-    const stopCaretaker = startReconciler(deps, this.#ending.signal)
+    const stopReconciler = startReconciler(deps, this.#ending.signal)
     signals.onForeignWrite(() => {
       queue.poke()
       void redrawCards(deps, this.#ending.signal).catch(() => undefined)
@@ -177,10 +177,10 @@ class GatewayProcess implements Gateway {
     this.#health = () => healthOf({ store, adapters: channels.adapters, remarks: [NO_SANDBOX] })
     return {
       store,
-      tools: deps,
+      adapters: channels.adapters,
       stopQueue: () => queue.stop(DRAIN_MS),
       close: () => {
-        stopCaretaker()
+        stopReconciler()
         signals.stop()
       },
     }
@@ -258,7 +258,7 @@ class GatewayProcess implements Gateway {
     this.#running = undefined
     if (running) {
       await quietly(this.#log, running.stopQueue())
-      const closing = [...running.tools.adapters.values()].map((a) => this.#stopChannel(a))
+      const closing = running.adapters.map((a) => this.#stopChannel(a))
       await Promise.all(closing)
       running.close()
     }

@@ -7,10 +7,14 @@ import { DeadlineError, startDeadline } from './deadline.ts'
 export const CALLS_AT_ONCE = 4
 
 /**
- * Runs `task` for each item, at most CALLS_AT_ONCE at a time, started in their order. `task` may reject only for what
+ * Runs `task` for each item, at most `limit` at a time, started in their order. `task` may reject only for what
  * ends the turn: after the first rejection nothing new starts, and it is passed on when all that had started are over.
  */
-export async function forEachLimit<T>(items: readonly T[], task: (item: T) => Promise<void>): Promise<void> {
+export async function forEachLimit<T>(
+  items: readonly T[],
+  limit: number,
+  task: (item: T) => Promise<void>,
+): Promise<void> {
   let next = 0
   let failed: { error: unknown } | undefined
   const worker = async (): Promise<void> => {
@@ -23,7 +27,7 @@ export async function forEachLimit<T>(items: readonly T[], task: (item: T) => Pr
       }
     }
   }
-  await Promise.all(Array.from({ length: Math.min(CALLS_AT_ONCE, items.length) }, worker))
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
   if (failed) throw failed.error
 }
 

@@ -2,17 +2,10 @@ import type { InboundCommand, InboundMessage } from '../../channel/channel-adapt
 import { ASKS, ONLY_BOTS, TOO_MANY_A_MINUTE, TOO_MANY_WAITING } from '../../copy/chat.ts'
 import type { User } from '../../identity/identities.ts'
 import { claimOnce } from '../../store/seen.ts'
-import type { Tx } from '../../store/store.ts'
 import { acceptMessage, type NewInboxMessage, newestMessages, queuedMessages } from '../../turn/inbox-messages.ts'
 import { RateLimiter } from '../../util/rate-limiter.ts'
 import { escapeMarkup, oneLine } from '../../util/visible.ts'
-import {
-  findOpenWorkstream,
-  openWorkstream,
-  recentWorkstreamsIn,
-  touchWorkstream,
-  type Workstream,
-} from '../../workstream/workstreams.ts'
+import { openWorkstream, recentWorkstreamsIn, touchWorkstream, type Workstream } from '../../workstream/workstreams.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 
 /** Messages that may wait in one workstream. */
@@ -99,19 +92,17 @@ export class Acceptor {
     const { store, clock, queue } = this.#deps
     const now = clock.now()
     return store.transaction(async (tx): Promise<Acceptance> => {
-      if (await this.#isFull(tx, begun)) return { kind: 'refused', why: TOO_MANY_WAITING(MAX_WAITING) }
       const { workstream, created } = await openWorkstream(tx, begun, now)
+      // One that was just made has nothing waiting.
+      if (!created && (await queuedMessages(tx.db, workstream.id)).length >= MAX_WAITING) {
+        return { kind: 'refused', why: TOO_MANY_WAITING(MAX_WAITING) }
+      }
       const { id } = workstream
       if (!(await acceptMessage(tx, { workstream: id, ...item(created) }, now))) return { kind: 'known' }
       await touchWorkstream(tx, id, now)
       await queue.send(tx, { kind: 'turn', workstream: id })
       return { kind: 'accepted', workstream: id }
     })
-  }
-
-  async #isFull(tx: Tx, { platform, address }: Beginning): Promise<boolean> {
-    const known = await findOpenWorkstream(tx.db, platform, address)
-    return known !== undefined && (await queuedMessages(tx.db, known.id)).length >= MAX_WAITING
   }
 
   async #refusal(m: InboundMessage, user: User, workstream: Workstream | undefined): Promise<string | undefined> {
