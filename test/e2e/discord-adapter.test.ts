@@ -247,7 +247,7 @@ describe('messages in', () => {
     sim.say(ann, room, `${mention()} two`)
     await until(() => said(room.id).length === 1)
     await clock.advance(100)
-    expect(said(room.id)).toEqual([expect.stringContaining('could not be stored')])
+    expect(said(room.id)).toEqual([expect.stringContaining('couldn’t save a message here')])
     await clock.advance(61_000)
     sim.say(ann, room, `${mention()} three`)
     await until(() => said(room.id).length === 2)
@@ -729,7 +729,7 @@ describe('approvals', () => {
     gateway.broken = true
     const bad = sim.press(ann, ref.id, id)
     await until(() => bad.followups.length === 1)
-    expect(bad.followups[0]?.content).toContain('could not be stored; nothing was changed')
+    expect(bad.followups[0]?.content).toContain('couldn’t save that, so nothing was changed')
   })
 
   test('a press that cannot be acknowledged does nothing', async () => {
