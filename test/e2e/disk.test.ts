@@ -66,10 +66,7 @@ describe.skipIf(!probe).each(WORLDS)('a full disk on %s', (name) => {
     const card = await s.card(c)
     fill()
     await s.world.press('alice', c, card.id, 'approve')
-    await until(
-      () => s.world.private('alice').some((t) => /couldn’t save|try again/i.test(t)),
-      10_000,
-    )
+    await until(() => s.world.private('alice').some((t) => /couldn’t save|try again/i.test(t)), 10_000)
     expect((await s.card(c)).id).toBe(card.id)
     const lost = await s.world.mention('alice', 'while the disk is full')
     if (name === 'discord') {
