@@ -37,11 +37,11 @@ describe('serve', () => {
     expect(status).toBe(200)
     expect(body).toMatchObject({ status: 'ok', channels: { discord: 'off', slack: 'off' }, workstreams: 0, watches: 0 })
     expect(JSON.stringify(body.reasons)).toContain('no sandbox')
-    const off = g.output.filter((l) => l.includes('channels that are off'))
+    const off = g.output.filter((l) => l.includes('channels off'))
     expect(off).toHaveLength(1)
     expect(off[0]).toMatch(/TURNSTONE_DISCORD_TOKEN.*TURNSTONE_SLACK_TOKEN.*npm run demo/)
     const front = await (await fetch(`${g.url}/`)).text()
-    expect(front).toContain('not in this version')
+    expect(front).toContain('GET /health reports channel status')
     const metrics = await (await fetch(`${g.url}/metrics`)).text()
     expect(metrics).toContain('turnstone_events_total')
     expect(metrics).toMatch(/^turnstone_workstreams_open 0$/m)
@@ -81,7 +81,7 @@ describe('serve', () => {
     ['[tools]\ntimeout = "long"\n', 'tools.timeout'],
     ['[models.main]\n', 'OPENAI_API_KEY is not set'],
     ['[database]\nurl = "postgres://u:secret-pw@h/d"\n', 'PostgreSQL is not in this version'],
-    ['[workspace]\nroot = "/"\n', 'system folder'],
+    ['[workspace]\nroot = "/"\n', '/ is a system directory; name a directory of its own, such as /workspace'],
   ])('ends with 2 for %j', async (toml, said) => {
     const line = await fails(serve(toml), 2)
     expect(line).toContain(said)
@@ -158,21 +158,21 @@ describe('admin', () => {
   it('adds people, makes and revokes tokens, links and unlinks', async () => {
     const cwd = newDir()
     const run = async (...args: string[]) => turnstone(['admin', ...args], { cwd })
-    expect(await run('user', 'add', 'ann', '--role', 'admin')).toMatchObject({ code: 0, out: 'added ann (admin)\n' })
-    expect(await run('user', 'add', 'ann')).toMatchObject({ code: 1, err: 'turnstone: there is a user ann already\n' })
+    expect(await run('user', 'add', 'ann', '--role', 'admin')).toMatchObject({ code: 0, out: 'Added ann (admin).\n' })
+    expect(await run('user', 'add', 'ann')).toMatchObject({ code: 1, err: 'turnstone: user ann already exists\n' })
     expect((await run('user', 'add', 'not a name')).code).toBe(1)
     const token = await run('token', 'create', 'ann')
     expect(token.out).toMatch(/^ts_[0-9a-f]{64}\n$/)
     expect(readFileSync(join(cwd, 'turnstone.db')).includes(token.out.trim())).toBe(false)
     expect((await run('token', 'create', 'nobody')).code).toBe(1)
     expect((await run('link', 'ann', 'discord', '80351110224678912')).code).toBe(0)
-    expect((await run('link', 'ann', 'discord', 'ann')).err).toContain('this is no discord user id')
+    expect((await run('link', 'ann', 'discord', 'ann')).err).toContain('a Discord user id has 17 to 20 digits')
     expect((await run('link', 'ann', 'discord', '80351110224678912')).code).toBe(1)
-    expect((await run('link', 'ann', 'irc', '42')).err).toContain('the channel is discord or slack')
+    expect((await run('link', 'ann', 'irc', '42')).err).toContain('irc is not a platform; use discord or slack')
     expect((await run('user', 'list')).out).toBe('ann\tadmin\tdatabase\tdiscord:80351110224678912\n')
     expect((await run('unlink', 'ann', 'discord', '80351110224678912')).code).toBe(0)
     expect((await run('unlink', 'ann', 'discord', '80351110224678912')).code).toBe(1)
-    expect((await run('token', 'revoke', 'ann')).out).toBe('revoked 1 token(s)\n')
+    expect((await run('token', 'revoke', 'ann')).out).toBe('Revoked 1 token.\n')
     expect((await run('token', 'revoke', 'ann')).code).toBe(1)
     expect((await run('user', 'remove', 'ann')).code).toBe(0)
     expect((await run('user', 'remove', 'ann')).code).toBe(1)
