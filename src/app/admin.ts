@@ -1,6 +1,7 @@
 import { PLATFORMS, USER_ID } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
 import { ADMIN } from '../copy/cli.ts'
+import { WAS_REMOVED, WAS_UNLINKED } from '../copy/commands.ts'
 import { rejectCardsOf } from '../gateway/cards/reject-cards.ts'
 import { Identities } from '../identity/identities.ts'
 import { createLocalJobs } from '../jobs/local-jobs.ts'
@@ -54,7 +55,7 @@ export function userList(flags: Flags): Promise<void> {
 export function userRemove(flags: Flags, name: string): Promise<void> {
   return withStore(flags, async ({ store, identities }) => {
     await identities.removeUser(name, ACTOR)
-    await rejectOpenCards(store, name, ADMIN.wasRemoved(name))
+    await rejectOpenCards(store, name, WAS_REMOVED(name))
     print(ADMIN.removed(name))
   })
 }
@@ -86,7 +87,7 @@ export function unlink(flags: Flags, name: string, platform: string, id: string)
   return withStore(flags, async ({ store, identities }) => {
     const from = platformOf(platform)
     await identities.unlink(name, from, id, ACTOR)
-    await rejectOpenCards(store, name, ADMIN.wasUnlinked(name))
+    await rejectOpenCards(store, name, WAS_UNLINKED(name))
     print(ADMIN.unlinked(from, id, name))
   })
 }

@@ -52,7 +52,7 @@ export const USERS = {
   noToken: (nameOrId: string) => `${nameOrId} is neither a user with a token nor the id of a token`,
   linkedTo: (platform: string, id: string, name: string) => `${platform} ${id} is already linked to ${name}`,
   linked: (platform: string, id: string) => `${platform} ${id} is already linked`,
-  linkInFile: 'this link is set in config.toml; change that file',
+  linkInFile: 'the link is set in config.toml; change that file',
   notLinked: (platform: string, id: string, name: string) => `${platform} ${id} is not linked to ${name}`,
 } as const
 
@@ -70,9 +70,6 @@ export const ADMIN = {
   platform: (given: string) => `${given} is not a platform; use discord or slack`,
   userId: { discord: 'a Discord user id has 17 to 20 digits', slack: 'a Slack user id starts with U or W' },
   badId: (id: string, form: string) => `${id}: ${form}`,
-  /** On the cards that this closes. */
-  wasRemoved: (name: string) => `${name} was removed`,
-  wasUnlinked: (name: string) => `${name} was unlinked`,
 } as const
 
 export const DISCORD_INVITE = {
