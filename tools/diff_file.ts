@@ -15,8 +15,9 @@ interface Args {
   readonly context_lines?: number
 }
 
-/** The diff gives up after this many edits: two unrelated large files would otherwise take minutes. */
+/** The diff gives up after this many edits or this long, ms: nothing else runs until then. */
 const MAX_EDITS = 20_000
+const MAX_DIFF_MS = 2000
 
 export interface DiffFileDeps {
   /** The gateway's own files and folders, absolute after symlinks. */
@@ -70,7 +71,7 @@ async function run(
     ? { oldName: a.shown, newName: b.shown, old: first, new: second }
     : { oldName: 'content_b', newName: a.shown, old: second, new: first }
   if (sides.old.equals(sides.new)) return success('(no differences)')
-  const options = { context: args.context_lines ?? 3, maxEditLength: MAX_EDITS }
+  const options = { context: args.context_lines ?? 3, maxEditLength: MAX_EDITS, timeout: MAX_DIFF_MS }
   const [before, after] = [sides.old.toString('utf8'), sides.new.toString('utf8')]
   const diff = createTwoFilesPatch(sides.oldName, sides.newName, before, after, undefined, undefined, options)
   if (diff === undefined) return success('The two differ too much for a useful diff. Read them instead.')

@@ -1,4 +1,3 @@
-import { createTwoFilesPatch } from 'diff'
 import type { CatalogTool, PlanScope, ReadyPlan, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
@@ -7,6 +6,7 @@ import { hashOf, isBinary, readWholeFile, writeWholeFile } from '../src/workspac
 import { type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import type { RunAs } from '../src/workspace/workspace.ts'
 import file from './edit_file.json' with { type: 'json' }
+import { changeDiff } from './support/change-diff.ts'
 import { applyEdits, type Edit, EditError, replaceAll } from './support/edits.ts'
 import { checkUnmoved, invalid, NOT_VALID, observed, pathAct, planned } from './support/plans.ts'
 
@@ -62,8 +62,7 @@ interface EditJob {
 
 async function readyPlan(job: EditJob & { before: Buffer; change: Change }): Promise<ReadyPlan> {
   const { place, before, change } = job
-  const [old, context] = [before.toString('utf8'), { context: 3 }]
-  const diff = createTwoFilesPatch(place.shown, place.shown, old, change.text, undefined, undefined, context)
+  const diff = changeDiff(place.shown, before.toString('utf8'), change.text)
   return {
     kind: 'ready',
     header: `${place.shown} (${change.summary})`,

@@ -80,7 +80,7 @@ function openHead(card: CardView): string {
 }
 
 function expiry(at: number | undefined): string {
-  return at === undefined ? '' : `-# Rejected by itself <t:${Math.floor(at / 1000)}:R>`
+  return at === undefined ? '' : `-# Expires <t:${Math.floor(at / 1000)}:R>`
 }
 
 function closedHead(card: CardView): string {

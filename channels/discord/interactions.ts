@@ -40,7 +40,7 @@ const TYPE = { command: 2, component: 3, modal: 5 } as const
 const ANSWER = { message: 4, deferred: 5, deferredUpdate: 6, modal: 9 } as const
 const LINK_FORM = 'ts:link'
 const NO_PINGS = { parse: [], replied_user: false }
-const NOT_STORED = 'That could not be stored; nothing was changed. Please try again.'
+const NOT_STORED = 'I couldn’t save that, so nothing was changed. Please try again.'
 
 export interface InteractionDeps {
   readonly api: Api

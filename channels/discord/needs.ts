@@ -69,7 +69,7 @@ export async function checkDiscord(config: DiscordConfig, token: string): Promis
     const wrong = (error as { status?: unknown }).status === 401
     const detail = wrong
       ? 'refused: set the bot token of the developer portal'
-      : `could not be asked: ${messageOf(error)}`
+      : `could not reach Discord: ${messageOf(error)}`
     add('discord token', 'fail', detail)
     return checks
   }
@@ -94,7 +94,7 @@ async function checkGuild(api: Api, guild: string, add: Add): Promise<void> {
     add(
       'discord server',
       'fail',
-      outside ? `the bot is not in server ${guild}` : `could not be asked: ${messageOf(error)}`,
+      outside ? `the bot is not in server ${guild}` : `could not reach Discord: ${messageOf(error)}`,
     )
   }
 }
@@ -108,7 +108,7 @@ async function checkChannel(api: Api, id: string, add: Add): Promise<void> {
     add(
       'discord channel',
       'fail',
-      unseen ? `the bot does not see channel ${id}` : `could not be asked: ${messageOf(error)}`,
+      unseen ? `the bot does not see channel ${id}` : `could not reach Discord: ${messageOf(error)}`,
     )
   }
 }

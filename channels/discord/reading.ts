@@ -71,9 +71,9 @@ export class Reader {
     const place = await this.#deps.place(channel).catch(() => undefined)
     if (!place || !isAllowed(place, this.#deps.context().config)) return
     this.#toldAt.set(channel, now)
-    const content = 'A message here could not be stored and was not taken in. Please send it again in a while.'
+    const content = 'I couldn’t save a message here. Please send it again in a moment.'
     await api.send(channel, { content }).catch((error: unknown) => {
-      log.warn({ reason: messageOf(error), channel }, 'nor could that be said')
+      log.warn({ reason: messageOf(error), channel }, 'could not report it either')
     })
   }
 

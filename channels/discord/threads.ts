@@ -41,7 +41,7 @@ const WHY: Readonly<Record<number, string>> = {
 }
 
 function cannot(why: string): string {
-  return `I cannot make a thread here: ${why}. I answer by replies.`
+  return `I cannot make a thread here: ${why}. I’ll reply here instead.`
 }
 
 function missingPermission(held: bigint | undefined): string | undefined {

@@ -52,7 +52,7 @@ async function checkApp(token: string | undefined, client: (token: string) => We
   const name = 'slack app token'
   const cure =
     'set TURNSTONE_SLACK_APP_TOKEN to an app token (xapp-…) with connections:write, and switch Socket Mode on'
-  if (!token) return { name, status: 'fail', detail: `none is set; ${cure}` }
+  if (!token) return { name, status: 'fail', detail: `not set; ${cure}` }
   try {
     await client(token).apiCall('apps.connections.open')
     return { name, status: 'ok', detail: 'Socket Mode opens' }
@@ -65,7 +65,7 @@ function checkSecret(secret: string | undefined): SlackCheck {
   const name = 'slack signing secret'
   return secret
     ? { name, status: 'ok', detail: 'set' }
-    : { name, status: 'fail', detail: 'none is set; set TURNSTONE_SLACK_SIGNING_SECRET' }
+    : { name, status: 'fail', detail: 'not set; set TURNSTONE_SLACK_SIGNING_SECRET' }
 }
 
 function fault(name: string, error: unknown, method: string, cure: string): SlackCheck {

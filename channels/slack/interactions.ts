@@ -12,7 +12,7 @@ import { CALLBACK, FIELD, linkModal, noteModal } from './modals.ts'
 import { markdownBody, textParts } from './outbound.ts'
 import type { Poster } from './poster.ts'
 
-const TROUBLE = 'That could not be stored, so nothing has changed. Please try again.'
+const TROUBLE = 'I couldn’t save that, so nothing was changed. Please try again.'
 const ACTIONS: Readonly<Record<string, DecisionAction>> = {
   [ACTION.approve]: 'approve',
   [ACTION.always]: 'always',

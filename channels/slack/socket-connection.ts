@@ -58,7 +58,7 @@ export class SocketConnection {
         reject(new Error(why))
         this.#end()
       }
-      const cancel = this.#clock.after(HELLO_WITHIN_MS, () => giveUp('Slack did not greet'))
+      const cancel = this.#clock.after(HELLO_WITHIN_MS, () => giveUp('no hello from Slack within 15 s'))
       this.#onEnd = () => reject(new Error('the connection was ended'))
       ws.addEventListener('error', () => giveUp('the connection failed'))
       ws.addEventListener('close', () => giveUp('the connection was closed'))

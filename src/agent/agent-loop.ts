@@ -1,5 +1,7 @@
 import { type Completion, CompletionError, complete } from '../model/complete.ts'
-import type { ContentPart, Message, ToolCall } from '../model/message.ts'
+import type { ContentPart, Message, ToolCall, Usage } from '../model/message.ts'
+import type { ModelRequest } from '../model/model-provider.ts'
+import type { Tx } from '../store/store.ts'
 import { cleanText } from '../store/text.ts'
 import type { ToolSnapshot } from '../tool/tool-catalog.ts'
 import { type InboxMessage, markTaken, queuedMessages } from '../turn/inbox-messages.ts'
@@ -170,7 +172,7 @@ async function requestFor(
   const steps = rows.filter((r) => r.turn === context.turn && r.kind === 'assistant').length
   const schemas = JSON.stringify(tools.specs).length / CHARS_PER_TOKEN
   const room = Math.floor(provider.contextWindow * share - schemas)
-  const messages = buildHistory(rows, system, room)
+  const messages = buildHistory(rows, system, room, context.turn)
   return { messages, steps, left: room - estimateTokens(messages) }
 }
 
@@ -194,41 +196,39 @@ async function modelStep(
     presenter.show({ type: 'text-reset' })
   }
   try {
-    const done = await callModel(
-      context,
-      { onText, onReset },
-      last ? withoutTools(messages) : messages,
-      last ? [] : tools.specs,
-    )
+    const request = last ? lastStep(messages, tools) : { messages, tools: tools.specs }
+    const done = await callModel(context, { onText, onReset }, request)
     await recordAnswer(context, last ? { ...done, calls: [] } : done, rows)
     return undefined
   } catch (error) {
     if (context.signal.reason instanceof TurnStoppedError) return { end: 'stopped', shown }
     if (!(error instanceof CompletionError)) throw error
+    await record(context, [], (tx) => chargeUsage(tx, context, error.usage))
     // Four characters a token is a guess: where it was wrong, less is sent.
-    if (error.error.code === 'context' && share > MIN_HISTORY_SHARE) return modelStep(context, rows, tools, share / 2)
-    if (error.error.code === 'image' && (await dropImages(context, tools))) return undefined
-    return { end: 'failed', why: deps.redactor.redact(error.error.message), shown: error.shown }
+    if (error.code === 'context' && share > MIN_HISTORY_SHARE) return modelStep(context, rows, tools, share / 2)
+    if (error.code === 'image' && (await dropImages(context, tools))) return undefined
+    return { end: 'failed', why: deps.redactor.redact(error.message), shown: error.shown }
   }
 }
 
-function withoutTools(messages: readonly Message[]): readonly Message[] {
+/** The tools stay in the request: some providers refuse a history with calls but without tools. */
+function lastStep(messages: readonly Message[], { specs }: ToolSnapshot): Omit<ModelRequest, 'workstream'> {
   const text =
-    'You have reached the limit of steps for one turn. Answer now, without tools: say what is done, what is not, and that the limit was reached.'
-  return [...messages, { role: 'user', content: [{ type: 'text', text }] }]
+    'You have reached the limit of steps for one turn. Answer now, without calling tools: say what is done, what is not, and that the limit was reached.'
+  const ending: Message = { role: 'user', content: [{ type: 'text', text }] }
+  return { messages: [...messages, ending], tools: specs, toolChoice: 'none' }
 }
 
 function callModel(
   context: TurnContext,
   show: { onText: (text: string) => void; onReset: () => void },
-  messages: readonly Message[],
-  specs: ToolSnapshot['specs'],
+  request: Omit<ModelRequest, 'workstream'>,
 ): Promise<Completion> {
   const { deps, provider, workstream, signal } = context
   deps.count('model_calls')
   return complete(
     provider,
-    { messages, tools: specs, workstream: workstream.id },
+    { ...request, workstream: workstream.id },
     {
       clock: deps.clock,
       redactor: deps.redactor,
@@ -239,7 +239,6 @@ function callModel(
 }
 
 async function recordAnswer(context: TurnContext, done: Completion, rows: readonly JournalRow[]): Promise<void> {
-  const { deps, workstream, alias } = context
   const used = new Set(rows.flatMap((r) => (r.kind === 'assistant' ? r.calls.map((c) => c.id) : [])))
   const calls = done.calls.map((call) => {
     const id = call.id.trim() && !used.has(call.id) ? call.id : `call_${newId()}`
@@ -247,15 +246,19 @@ async function recordAnswer(context: TurnContext, done: Completion, rows: readon
     return { ...call, id }
   })
   const cut = done.reason === 'length'
+  const opaque = done.opaque ? { opaque: done.opaque } : {}
   const said = calls.length > 0 ? undefined : endingNotice(done)
-  const entries: JournalEntry[] = [{ kind: 'assistant', text: done.text, calls, ...(cut ? { cut } : {}) }]
+  const entries: JournalEntry[] = [{ kind: 'assistant', text: done.text, calls, ...(cut ? { cut } : {}), ...opaque }]
   if (said) entries.push({ kind: 'notice', text: said, tone: 'info' })
-  await record(context, entries, async (tx) => {
-    if (!done.usage) return
-    const call = { user: workstream.owner, workstream: workstream.id, model: alias, usage: done.usage }
-    await recordUsage(tx, call, deps.clock.now())
-  })
+  await record(context, entries, (tx) => chargeUsage(tx, context, done.usage))
   if (said) context.presenter.show({ type: 'notice', text: said, tone: 'info' })
+}
+
+/** Charged to the workstream's owner. */
+async function chargeUsage(tx: Tx, context: TurnContext, usage: Usage | undefined): Promise<void> {
+  if (!usage) return
+  const { deps, workstream, alias } = context
+  await recordUsage(tx, { user: workstream.owner, workstream: workstream.id, model: alias, usage }, deps.clock.now())
 }
 
 function endingNotice({ text, reason }: Completion): string | undefined {

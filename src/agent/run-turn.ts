@@ -129,7 +129,7 @@ async function runClaimedTurn(
   })
   const facts = { turn: shortId(taken.turn), workstream: workstream.id }
   if (end.end === 'failed') deps.log.warn({ ...facts, reason: end.why }, 'a turn has failed')
-  else deps.log.info({ ...facts, end: end.end }, 'a turn has come to its end or to a card')
+  else deps.log.info({ ...facts, end: end.end }, 'turn finished or waiting for approval')
   if (end.end === 'parked') return park(context, shutdown)
   await finishTurn(context, end, shutdown)
 }
@@ -201,7 +201,7 @@ async function continueTurn(context: TurnContext, taken: ClaimedTurn): Promise<L
     const rows = await turnRows(context)
     if (!rows.some((r) => r.kind === 'user')) await readInboxWithoutFiles(context)
     if (resumePoint(rows).kind !== 'ended')
-      return { end: 'failed', why: 'This was begun three times and the gateway went down each time.', shown: '' }
+      return { end: 'failed', why: 'I gave up after three attempts; the gateway restarted each time.', shown: '' }
   }
   return agentLoop(context)
 }

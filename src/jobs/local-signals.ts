@@ -35,8 +35,12 @@ export function createLocalSignals(store: SqliteStore, clock: Clock): LocalSigna
       for (;;) {
         signal.throwIfAborted()
         const woken = hint(hints, key, clock, signal)
-        if (await check()) return woken.cancel()
-        await woken.promise
+        try {
+          if (await check()) return
+          await woken.promise
+        } finally {
+          woken.cancel()
+        }
       }
     },
     onForeignWrite: (run) => void hints.on('any', run),
@@ -60,5 +64,5 @@ function hint(hints: EventEmitter, key: string, clock: Clock, signal: AbortSigna
     signal.removeEventListener('abort', wake)
     cancelTimer()
   }
-  return { promise: promise.then(cancel), cancel }
+  return { promise, cancel }
 }

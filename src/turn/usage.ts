@@ -13,7 +13,7 @@ export async function recordUsage(
   call: { user: string; workstream: string; model: string; usage: Usage },
   now: number,
 ): Promise<void> {
-  const { input, cached, output } = call.usage
+  const { input, cacheRead, cacheWrite, output } = call.usage
   await tx.db
     .insertInto('usage')
     .values({
@@ -22,8 +22,8 @@ export async function recordUsage(
       ws_id: call.workstream,
       model: call.model,
       input,
-      cache_read: cached,
-      cache_write: 0,
+      cache_read: cacheRead,
+      cache_write: cacheWrite,
       output,
     })
     .execute()

@@ -66,10 +66,10 @@ describe('serve', () => {
       out += text
     })
     const ended = new Promise<number | null>((done) => child.once('exit', done))
-    await until(() => /^\d\d:\d\d:\d\d INFO  ready url=http:\S+$/m.exec(out), 20_000)
+    await until(() => /^\d\d:\d\d:\d\d INFO {2}ready url=http:\S+$/m.exec(out), 20_000)
     child.kill('SIGTERM')
     expect(await ended).toBe(0)
-    expect(out).toMatch(/^[\d:]+ INFO  stopping signal=SIGTERM\n[\d:]+ INFO  stopped\n$/m)
+    expect(out).toMatch(/^[\d:]+ INFO {2}stopping signal=SIGTERM\n[\d:]+ INFO {2}stopped\n$/m)
     expect(out).not.toMatch(/[{}\u001b]/)
     const bad = await turnstone(['serve'], { cwd: dir, env: { TURNSTONE_LOG_FORMAT: 'xml' } })
     expect(bad).toMatchObject({ code: 2, err: 'turnstone: TURNSTONE_LOG_FORMAT: expected "json" or "pretty"\n' })
@@ -143,7 +143,10 @@ describe('serve', () => {
   })
 
   it.each([
-    ['sqlite:/proc/turnstone/t.db', 'cannot use the database /proc/turnstone/t.db: the gateway\'s user cannot write to /proc/turnstone (ENOENT); change its permissions, or name another file in database.url'],
+    [
+      'sqlite:/etc/passwd/t.db',
+      "cannot use the database /etc/passwd/t.db: the gateway's user cannot write to /etc/passwd (EEXIST); change its permissions, or name another file in database.url",
+    ],
     ['sqlite:/usr', 'cannot use the database /usr: it is a directory; name a file in database.url'],
   ])('ends with 1 where the database cannot be made: %s', async (url, said) => {
     expect(await fails(serve(`[http]\nport = 0\n[database]\nurl = "${url}"\n`), 1)).toBe(`turnstone: ${said}`)
@@ -304,7 +307,7 @@ describe('doctor', () => {
     expect(bad.code).toBe(1)
     expect(bad.out).toMatch(/^fail discord message content: .*Message Content Intent/m)
     expect(bad.out).toMatch(/^fail slack scopes: missing: /m)
-    expect(bad.out).toMatch(/^fail model main: .*refused the API key/m)
+    expect(bad.out).toMatch(/^fail model main: .*rejected the API key/m)
     for (const secret of Object.values(env)) expect(bad.out + bad.err).not.toContain(secret)
     await Promise.all([discord.stop(), slack.stop(), model.stop()])
   })
@@ -312,7 +315,9 @@ describe('doctor', () => {
   it('looks at the database and leaves it as it is', async () => {
     const cwd = newDir()
     const file = join(cwd, 'turnstone.db')
-    expect((await turnstone(['doctor'], { cwd })).out).toContain(`ok   database: ${file} will be created at the first start`)
+    expect((await turnstone(['doctor'], { cwd })).out).toContain(
+      `ok   database: ${file} will be created at the first start`,
+    )
     expect(existsSync(file)).toBe(false)
     const g = await GatewayProcess.start({ dir: cwd, toml: '[http]\nport = 0\n', shipped: true })
     await g.stop()
@@ -324,23 +329,30 @@ describe('doctor', () => {
     expect(readFileSync(file).equals(before)).toBe(true)
   })
 
-  it.skipIf(process.getuid?.() !== 0)('fails where the gateway’s user may not write to the workspace', async () => {
-    const cwd = newDir()
-    chmodSync(cwd, 0o777)
-    const made = spawnSync('mkdir', ['-m', '555', join(cwd, 'workspace')])
-    expect(made.status).toBe(0)
-    const ran = spawnSync(process.execPath, [resolve('src/app/main.ts'), 'doctor'], {
-      cwd,
-      uid: 65534,
-      gid: 65534,
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH ?? '', HOME: cwd, NODE_DISABLE_COMPILE_CACHE: '1' },
-    })
-    expect(ran.stdout).toContain(
-      `fail workspace: workspace.root: the gateway's user cannot write to ${join(cwd, 'workspace')}; change its owner or mode, or name another directory`,
-    )
-    expect(ran.status).toBe(1)
-  })
+  it.skipIf(process.getuid?.() !== 0)(
+    'fails where the gateway’s user may not write to the workspace or beside the database',
+    async () => {
+      const cwd = newDir()
+      chmodSync(cwd, 0o777)
+      const made = spawnSync('mkdir', ['-m', '555', join(cwd, 'workspace')])
+      expect(made.status).toBe(0)
+      writeFileSync(join(cwd, 'config.toml'), '[database]\nurl = "sqlite:workspace/t.db"\n')
+      const ran = spawnSync(process.execPath, [resolve('src/app/main.ts'), 'doctor'], {
+        cwd,
+        uid: 65534,
+        gid: 65534,
+        encoding: 'utf8',
+        env: { PATH: process.env.PATH ?? '', HOME: cwd, NODE_DISABLE_COMPILE_CACHE: '1' },
+      })
+      expect(ran.stdout).toContain(
+        `fail workspace: workspace.root: the gateway's user cannot write to ${join(cwd, 'workspace')}; change its owner or mode, or name another directory`,
+      )
+      expect(ran.stdout).toContain(
+        `the gateway's user cannot write to ${join(cwd, 'workspace')} (EACCES); change its permissions, or name another file in database.url`,
+      )
+      expect(ran.status).toBe(1)
+    },
+  )
 
   it('ends with 1 for a wrong configuration', async () => {
     const cwd = newDir()

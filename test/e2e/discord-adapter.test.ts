@@ -532,7 +532,7 @@ describe('canvas', () => {
       `@\u200beveryone <@\u200b${ann.id}> \`@here\`\n\n-# ✅ \`\` bash: echo \`x\` \`\``,
       '```\na |  b\n--|---\n1 | 22\n```\n\n### Deep\n\n⚠️ **It failed.**',
     ])
-    expect(await posts.known('turn-1/')).toHaveProperty('size', 2)
+    expect(await posts.known('turn-1')).toHaveProperty('size', 2)
   })
 
   test('a deleted message is done; an archived thread is opened; a refused channel is given up', async () => {

@@ -232,7 +232,7 @@ describe('buttons, modals, commands', () => {
       await gate
       return { effective: false, text: 'Only ada may decide.' }
     }
-    const press = bench.sim.press(bench.ada, room, ref.id, 'ts:deny')
+    const press = bench.sim.press(bench.ada, room, ref.id, 'ts:reject')
     await press.ack
     expect(press.delivery.state).toBe('acked')
     expect(bench.inbound.decisions).toMatchObject([{ approval: 'a1b2c3', action: 'reject', by: { id: bench.ada } }])
@@ -245,7 +245,7 @@ describe('buttons, modals, commands', () => {
     }
     await bench.sim.press(bench.ada, room, ref.id, 'ts:approve').ack
     await expect.poll(() => bench.sim.ephemerals(bench.ada).length).toBe(2)
-    expect(bench.sim.ephemerals(bench.ada)[1]?.rendered).toContain('nothing has changed')
+    expect(bench.sim.ephemerals(bench.ada)[1]?.rendered).toContain('nothing was changed')
   })
 
   test('a note: the form opens, asks for both, and is handed over', async () => {

@@ -257,6 +257,23 @@ describe('edit_file', () => {
     expect(readFileSync(join(b.root, 'f'), 'utf8')).toBe('a\nb\n')
   })
 
+  it('shows a change of thousands of lines soon, the same each time, and whole', async () => {
+    const b = toolBench()
+    const lines = Array.from({ length: 9000 }, (_, i) => `a line ${i}`)
+    writeFileSync(join(b.root, 'f'), ['first', ...lines, 'last'].join('\n'))
+    await b.call('read_file', { path: 'f' })
+    const change = { path: 'f', old_string: 'a line', new_string: 'THE line', replace_all: true }
+    const started = Date.now()
+    const plan = await b.ready('edit_file', change)
+    expect(Date.now() - started).toBeLessThan(5000)
+    const text = plan.payload.text
+    expect(text).toMatch(/^--- f\n\+\+\+ f\n@@ -2,9000 \+2,9000 @@\n-a line 0\n/)
+    expect(text.match(/^-a line /gm)).toHaveLength(9000)
+    expect(text.match(/^\+THE line /gm)).toHaveLength(9000)
+    expect(text).not.toMatch(/^[+-](?:first|last)/m)
+    expect((await b.ready('edit_file', change)).payload.text).toBe(text)
+  })
+
   it('counts a read in the same step', async () => {
     const b = toolBench()
     writeFileSync(join(b.root, 'f'), 'a')
