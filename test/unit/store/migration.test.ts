@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -78,4 +78,24 @@ it('brings a database of the first schema over, an open card and a waiting messa
   expect(jobs.map((j) => j.key)).toEqual(['turn:w1', 'archive:w2'])
   const used = await db.selectFrom('usage').select(['cache_read', 'cache_write']).executeTakeFirst()
   expect(used).toEqual({ cache_read: 3, cache_write: 0 })
+})
+
+it('brings over a file that 0.1.0 wrote', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'turnstone-old-')), 'old.db')
+  const handle = new Database(file)
+  handle.exec(readFileSync(join(import.meta.dirname, '../../fixtures/turnstone-0.1.0.sql'), 'utf8'))
+  handle.close()
+  store = await openStore(file)
+  const { db } = store
+  const [discord] = await openApprovals(db, 'e6788dee5fd907e4')
+  expect(discord).toMatchObject({ id: '1803e4704bb33a94', turn: '7dcc89c6576a95b2', cardUpToDate: true })
+  expect((await openApprovals(db, '19f2fdbed20d31b7')).map((a) => a.id)).toEqual(['41e4861ad11f6804'])
+  const waiting = await queuedMessages(db, 'e6788dee5fd907e4')
+  expect(waiting.map((m) => [m.text, m.ref?.platform])).toEqual([['and tell me how long it took', 'discord']])
+  expect(await activeTurn(db, '19f2fdbed20d31b7')).toMatchObject({ state: 'parked', postTo: { platform: 'slack' } })
+  const posts = createPostLog(store, systemClock)
+  const [card] = [...(await posts.known('1803e4704bb33a94')).values()]
+  expect(card).toMatchObject({ platform: 'discord', id: '1577652170067542016' })
+  const rejected = await db.selectFrom('approvals').select('id').where('state', '=', 'rejected').execute()
+  expect(rejected).toHaveLength(2)
 })
