@@ -1,5 +1,6 @@
 import { PLATFORMS, USER_ID } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
+import { ADMIN } from '../copy/cli.ts'
 import { WAS_REMOVED, WAS_UNLINKED } from '../copy/commands.ts'
 import { rejectCardsOf } from '../gateway/cards/reject-cards.ts'
 import { Identities } from '../identity/identities.ts'
@@ -19,7 +20,7 @@ interface Opened {
 }
 
 /** On the gateway's database, beside a running gateway, which sees the change within a second. */
-async function withStore(flags: Flags, work: (desk: Opened) => Promise<void>): Promise<void> {
+async function withStore(flags: Flags, work: (opened: Opened) => Promise<void>): Promise<void> {
   const config = loadConfig(flags, { env: process.env, cwd: process.cwd() })
   const store = await openStore(config.databaseFile)
   try {
@@ -36,17 +37,17 @@ function print(line: string): void {
 export function userAdd(flags: Flags, name: string, role: 'admin' | 'member'): Promise<void> {
   return withStore(flags, async ({ identities }) => {
     await identities.addUser(name, role, ACTOR)
-    print(`added ${name} (${role})`)
+    print(ADMIN.added(name, role))
   })
 }
 
 export function userList(flags: Flags): Promise<void> {
   return withStore(flags, async ({ identities }) => {
     const users = await identities.list()
-    if (users.length === 0) print('no users')
+    if (users.length === 0) print(ADMIN.noUsers)
     for (const { name, role, fixed, links } of users) {
       const linked = links.map((l) => `${l.platform}:${l.externalId}`).join(' ')
-      print([name, role, fixed ? 'config.toml' : 'database', linked || '(no links)'].join('\t'))
+      print([name, role, fixed ? ADMIN.fromFile : ADMIN.fromDatabase, linked || ADMIN.noLinks].join('\t'))
     }
   })
 }
@@ -54,50 +55,51 @@ export function userList(flags: Flags): Promise<void> {
 export function userRemove(flags: Flags, name: string): Promise<void> {
   return withStore(flags, async ({ store, identities }) => {
     await identities.removeUser(name, ACTOR)
-    await refuseOpenCards(store, name, WAS_REMOVED(name))
-    print(`removed ${name}`)
+    await rejectOpenCards(store, name, WAS_REMOVED(name))
+    print(ADMIN.removed(name))
   })
 }
 
 export function tokenCreate(flags: Flags, name: string): Promise<void> {
   return withStore(flags, async ({ identities }) => {
     const { id, token } = await identities.createToken(name, ACTOR)
-    process.stderr.write(`token ${id} of ${name}; it is shown this once\n`)
+    process.stderr.write(`${ADMIN.tokenShownOnce(id, name)}\n`)
     print(token)
   })
 }
 
 export function tokenRevoke(flags: Flags, nameOrId: string): Promise<void> {
   return withStore(flags, async ({ identities }) => {
-    print(`revoked ${await identities.revokeTokens(nameOrId, ACTOR)} token(s)`)
+    print(ADMIN.revoked(await identities.revokeTokens(nameOrId, ACTOR)))
   })
 }
 
-export function link(flags: Flags, name: string, channel: string, id: string): Promise<void> {
+export function link(flags: Flags, name: string, platform: string, id: string): Promise<void> {
   return withStore(flags, async ({ identities }) => {
-    const to = platformOf(channel)
-    if (!USER_ID[to].test(id)) throw new TurnstoneError('refused', `${id}: that is not a ${channel} user id`)
+    const to = platformOf(platform)
+    if (!USER_ID[to].test(id)) throw new TurnstoneError('refused', ADMIN.badId(id, ADMIN.userId[to]))
     await identities.link(name, to, id, ACTOR)
-    print(`linked ${channel} ${id} to ${name}`)
+    print(ADMIN.linked(to, id, name))
   })
 }
 
-export function unlink(flags: Flags, name: string, channel: string, id: string): Promise<void> {
+export function unlink(flags: Flags, name: string, platform: string, id: string): Promise<void> {
   return withStore(flags, async ({ store, identities }) => {
-    await identities.unlink(name, platformOf(channel), id, ACTOR)
-    await refuseOpenCards(store, name, WAS_UNLINKED(name))
-    print(`unlinked ${channel} ${id} from ${name}`)
+    const from = platformOf(platform)
+    await identities.unlink(name, from, id, ACTOR)
+    await rejectOpenCards(store, name, WAS_UNLINKED(name))
+    print(ADMIN.unlinked(from, id, name))
   })
 }
 
 function platformOf(name: string): (typeof PLATFORMS)[number] {
   const known = PLATFORMS.find((p) => p === name)
   if (known) return known
-  throw new TurnstoneError('refused', `${name}: the platform is discord or slack`)
+  throw new TurnstoneError('refused', ADMIN.platform(name))
 }
 
 /** The jobs are rows: a running gateway finds them, or the next one that starts. */
-async function refuseOpenCards(store: Store, name: string, why: string): Promise<void> {
+async function rejectOpenCards(store: Store, name: string, why: string): Promise<void> {
   const queue = createLocalJobs(store, systemClock, createLog('silent', createRedactor()))
   await rejectCardsOf({ store, clock: systemClock, queue }, name, why)
 }

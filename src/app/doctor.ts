@@ -1,9 +1,9 @@
-import { accessSync, constants, existsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
+import { DOCTOR } from '../copy/doctor.ts'
 import { createModelRegistry } from '../model/model-registry.ts'
-import { openStore } from '../store/store.ts'
+import { inspectStore } from '../store/store.ts'
 import { messageOf } from '../util/errors.ts'
 import { createRedactor } from '../util/redact.ts'
 import { prepareWorkspace } from '../workspace/workspace.ts'
@@ -11,11 +11,11 @@ import { prepareWorkspace } from '../workspace/workspace.ts'
 interface Check {
   readonly name: string
   readonly status: 'ok' | 'warn' | 'off' | 'fail'
-  /** What is so, and where it is not well, the cure. */
+  /** What was found, and the cure where something is wrong. */
   readonly detail: string
 }
 
-/** The model answers a word in this time, or it fails the check, ms. */
+/** A model that takes longer for one word fails the check, ms. */
 const MODEL_TIMEOUT_MS = 30_000
 
 /** Prints a line for each check, or one JSON object. The exit code: 1 where anything fails, else 0. */
@@ -36,47 +36,40 @@ async function examine(flags: Flags): Promise<{ checks: readonly Check[]; hide: 
     return { checks: [{ name: 'config', status: 'fail', detail: messageOf(error) }], hide: (text) => text }
   }
   const checks = [
-    { name: 'config', status: 'ok', detail: config.file ?? 'no file; defaults and environment' } as const,
+    { name: 'config', status: 'ok', detail: config.file ?? DOCTOR.noFile } as const,
     ...permissions(config),
-    await store(config),
+    database(config),
     workspace(config),
     ...(await channels(config)),
     ...(await models(config)),
-    { name: 'mcp', status: 'off', detail: 'not in this version' } as const,
-    { name: 'sandbox', status: 'warn', detail: 'none in this version: approved bash commands run unconfined' } as const,
+    { name: 'mcp', status: 'off', detail: DOCTOR.notInThisVersion } as const,
+    { name: 'sandbox', status: 'warn', detail: DOCTOR.sandbox } as const,
   ]
   return { checks, hide: createRedactor(config.secretValues).redact }
 }
 
 function permissions({ approvals }: Config): Check[] {
   if (!approvals.skip_permissions) return []
-  return [{ name: 'approvals', status: 'warn', detail: 'skip_permissions is on: tools run without asking' }]
+  return [{ name: 'approvals', status: 'warn', detail: DOCTOR.skipPermissions }]
 }
 
-async function store({ databaseFile }: Config): Promise<Check> {
-  const name = 'store'
+/** Looks only: a gateway of another version may be running on it. */
+function database({ databaseFile }: Config): Check {
+  const name = 'database'
+  if (databaseFile === ':memory:') return { name, status: 'ok', detail: databaseFile }
   try {
-    if (databaseFile !== ':memory:' && !existsSync(databaseFile)) {
-      accessSync(existingAbove(databaseFile), constants.W_OK)
-      return { name, status: 'ok', detail: `${databaseFile} will be made at the first start` }
-    }
-    await (await openStore(databaseFile)).close()
-    return { name, status: 'ok', detail: databaseFile }
+    inspectStore(databaseFile)
+    const detail = existsSync(databaseFile) ? databaseFile : DOCTOR.databaseToCome(databaseFile)
+    return { name, status: 'ok', detail }
   } catch (error) {
     return { name, status: 'fail', detail: messageOf(error) }
   }
 }
 
-function existingAbove(path: string): string {
-  const folder = dirname(path)
-  return existsSync(folder) || folder === path ? folder : existingAbove(folder)
-}
-
 function workspace(config: Config): Check {
   try {
     const { root, runAs } = prepareWorkspace(config.workspace)
-    const who = runAs ? `user ${runAs.uid}` : 'the gateway’s user'
-    return { name: 'workspace', status: 'ok', detail: `${root}; tools run as ${who}` }
+    return { name: 'workspace', status: 'ok', detail: DOCTOR.workspace(root, runAs?.uid) }
   } catch (error) {
     return { name: 'workspace', status: 'fail', detail: messageOf(error) }
   }
@@ -86,20 +79,20 @@ async function channels(config: Config): Promise<Check[]> {
   const { discordToken, slackToken, slackAppToken, slackSigningSecret } = config.secrets
   const checks: Check[] = []
   if (discordToken === undefined) {
-    checks.push({ name: 'discord', status: 'off', detail: 'set TURNSTONE_DISCORD_TOKEN' })
+    checks.push({ name: 'discord', status: 'off', detail: DOCTOR.discordOff })
   } else {
     const { checkDiscord } = await import('../../channels/discord/needs.ts')
     checks.push(...(await checkDiscord(config.channels.discord, discordToken)))
   }
   if (slackToken === undefined) {
-    checks.push({ name: 'slack', status: 'off', detail: 'set TURNSTONE_SLACK_TOKEN and TURNSTONE_SLACK_APP_TOKEN' })
+    checks.push({ name: 'slack', status: 'off', detail: DOCTOR.slackOff })
   } else {
     const { checkSlack } = await import('../../channels/slack/check.ts')
     const app = slackAppToken === undefined ? {} : { app: slackAppToken }
     const signing = slackSigningSecret === undefined ? {} : { signingSecret: slackSigningSecret }
     checks.push(...(await checkSlack(config.channels.slack, { bot: slackToken, ...app, ...signing })))
   }
-  return [...checks, { name: 'web', status: 'off', detail: 'not in this version' }]
+  return [...checks, { name: 'web', status: 'off', detail: DOCTOR.notInThisVersion }]
 }
 
 /** One small request to each model. */
@@ -109,7 +102,7 @@ async function models(config: Config): Promise<Check[]> {
     registry.aliases.map(async (alias): Promise<Check> => {
       const name = `model ${alias}`
       if (config.models.byAlias[alias]?.provider === 'demo') {
-        return { name, status: 'warn', detail: 'the demo model, a script; set OPENAI_API_KEY or write [models.main]' }
+        return { name, status: 'warn', detail: DOCTOR.demoModel }
       }
       try {
         const provider = await registry.get(alias)
@@ -118,9 +111,10 @@ async function models(config: Config): Promise<Check[]> {
         for await (const event of provider.stream({ messages, tools: [], workstream: 'doctor' }, signal)) {
           if (event.type === 'finish') break
         }
-        return { name, status: 'ok', detail: `${registry.label(alias)} answers` }
+        return { name, status: 'ok', detail: DOCTOR.modelAnswers(registry.label(alias)) }
       } catch (error) {
-        return { name, status: 'fail', detail: messageOf(error) }
+        const { base_url = '' } = config.models.byAlias[alias] ?? {}
+        return { name, status: 'fail', detail: DOCTOR.modelFails(messageOf(error), alias, base_url) }
       }
     }),
   )

@@ -4,6 +4,7 @@ import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
 import { KeyedMutex } from '../channel/post-once.ts'
 import type { Config } from '../config/config.ts'
+import { HEALTH } from '../copy/health.ts'
 import { redrawCards } from '../gateway/cards/card-painter.ts'
 import { commandSpecs } from '../gateway/commands/list.ts'
 import type { GatewayDeps } from '../gateway/gateway-deps.ts'
@@ -36,8 +37,6 @@ const DRAIN_MS = 3000
 const CLOSE_CHANNEL_MS = 1500
 /** How often a second gateway tries to become the first, ms. */
 const STANDBY_LOOK_MS = 1000
-
-const NO_SANDBOX = 'no sandbox in this version: approved bash commands run unconfined as the workspace’s user'
 
 export interface Overrides {
   readonly clock?: Clock
@@ -81,7 +80,7 @@ class GatewayProcess implements Gateway {
   #lock: OwnerLock | undefined
   #running: Running | undefined
   #slackRequest: ((request: Request) => Promise<Response>) | undefined
-  #health: () => Promise<Health> = async () => ({ ready: false, status: 'starting', reason: 'the gateway is starting' })
+  #health: () => Promise<Health> = async () => ({ ready: false, status: 'starting', reason: HEALTH.starting })
 
   constructor(
     config: Config,
@@ -125,8 +124,8 @@ class GatewayProcess implements Gateway {
     for (let told = false; ; told = true) {
       this.#lock = acquireOwnerLock(file)
       if (this.#lock || this.#ending.signal.aborted) return
-      if (!told) this.#log.warn('another gateway serves this database: standing by')
-      this.#health = async () => ({ ready: false, status: 'standby', reason: 'another gateway serves this database' })
+      if (!told) this.#log.warn(HEALTH.standby)
+      this.#health = async () => ({ ready: false, status: 'standby', reason: HEALTH.standby })
       await sleep(this.#clock, STANDBY_LOOK_MS, this.#ending.signal).catch(() => undefined)
     }
   }
@@ -174,7 +173,7 @@ class GatewayProcess implements Gateway {
       void redrawCards(deps, this.#ending.signal).catch(() => undefined)
     })
     await Promise.all(channels.adapters.map((a) => this.#startChannel(a, this.#gated(engine.inbox))))
-    this.#health = () => healthOf({ store, adapters: channels.adapters, remarks: [NO_SANDBOX] })
+    this.#health = () => healthOf({ store, adapters: channels.adapters, remarks: [HEALTH.noSandbox] })
     return {
       store,
       adapters: channels.adapters,
@@ -214,7 +213,7 @@ class GatewayProcess implements Gateway {
   #sayAtStart(adapters: readonly ChannelAdapter[], root: string): void {
     const config = this.#config
     for (const note of config.notes) this.#log.warn(note)
-    this.#log.warn({ workspace: root }, NO_SANDBOX)
+    this.#log.warn({ workspace: root }, HEALTH.noSandbox)
     if (config.approvals.skip_permissions) this.#log.warn('skip_permissions is on: tools run without asking')
     const on = new Set(adapters.map((a) => a.platform))
     const off = [
@@ -222,7 +221,7 @@ class GatewayProcess implements Gateway {
       ...(on.has('slack') ? [] : ['slack (set TURNSTONE_SLACK_TOKEN and TURNSTONE_SLACK_APP_TOKEN)']),
     ]
     if (off.length > 0) {
-      this.#log.info(`channels that are off: ${off.join(', ')}; try it without any by "npm run demo"`)
+      this.#log.info(`channels off: ${off.join(', ')}; run "npm run demo" to see it work without them`)
     }
   }
 
@@ -235,7 +234,7 @@ class GatewayProcess implements Gateway {
         'channel started',
       )
     } catch (error) {
-      this.#log.error({ err: error, channel: adapter.platform }, 'a channel could not be started; the others go on')
+      this.#log.error({ err: error, channel: adapter.platform }, 'channel failed to start; the others keep running')
     }
   }
 
@@ -288,6 +287,6 @@ async function quietly(log: Log, work: Promise<unknown> | undefined): Promise<vo
   try {
     await work
   } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'while stopping')
+    log.warn({ reason: messageOf(error) }, 'error while stopping')
   }
 }

@@ -3,9 +3,8 @@ import * as nodeModule from 'node:module'
 
 const [major = 0] = process.versions.node.split('.').map(Number)
 if (major < 22) {
-  process.stderr.write(
-    `turnstone: Node.js 22.19 or newer is needed, this is ${process.versions.node}; use "npm start"\n`,
-  )
+  const { NODE_TOO_OLD } = await import('../copy/cli.ts')
+  process.stderr.write(`${NODE_TOO_OLD(process.versions.node)}\n`)
   process.exit(1)
 }
 // Static imports of this file would not be cached: everything else is behind the import.

@@ -1,18 +1,17 @@
 import { type Flags, loadConfig } from '../config/load-config.ts'
-import { createLog } from '../util/log.ts'
-import { createRedactor } from '../util/redact.ts'
 import { createGateway } from './gateway.ts'
+import { createProcessLog } from './logging.ts'
 
-/** A stop that takes longer is ended, ms: whoever stops us kills after 10 s at the latest. */
+/** A stop that takes longer is cut off, ms: service managers kill after 10 s at the latest. */
 const STOP_LIMIT_MS = 7500
 
-/** Runs the gateway until SIGTERM or SIGINT; then the process ends by itself. Rejects with TurnstoneError. */
+/** Runs the gateway until SIGTERM or SIGINT, then ends the process. Rejects with TurnstoneError. */
 export async function runServe(flags: Flags): Promise<void> {
   const config = loadConfig(flags, { env: process.env, cwd: process.cwd() })
-  const log = createLog(config.logLevel, createRedactor(config.secretValues))
+  const log = createProcessLog(config, process.env)
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'))
   process.on('uncaughtException', (error) => {
-    log.fatal({ err: error }, 'the gateway has failed')
+    log.fatal({ err: error }, 'the gateway crashed')
     process.exit(1)
   })
   const gateway = createGateway(config, { log })
@@ -21,11 +20,12 @@ export async function runServe(flags: Flags): Promise<void> {
     if (stopping) return
     stopping = true
     log.info({ signal }, 'stopping')
-    setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref()
-    void gateway.stop().then(() => {
-      log.info('stopped')
+    const exit = (message: string): never => {
+      log.info(message)
       process.exit(0)
-    })
+    }
+    setTimeout(() => exit('stopped; some work was cut off and continues at the next start'), STOP_LIMIT_MS).unref()
+    void gateway.stop().then(() => exit('stopped'))
   }
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))

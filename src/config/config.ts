@@ -1,65 +1,69 @@
 import { z } from 'zod'
-import type { LOG_LEVELS } from '../util/log.ts'
+import { DATABASE, IDS, MODEL, SLASH_COMMAND, USER_NAME, VALUE } from '../copy/config.ts'
+import type { LOG_LEVELS, LogFormat } from '../util/log.ts'
+import { createRedactor } from '../util/redact.ts'
 import { parseDuration } from '../util/time.ts'
-
-/** A key of a part that is not built: it may stand at its default and nowhere else. */
-export const NOT_IN_THIS_VERSION = 'not in this version; leave it at its default'
-
-function later<T extends z.ZodType>(type: T, standard: z.output<T>) {
-  return type
-    .refine((value) => JSON.stringify(value) === JSON.stringify(standard), { error: NOT_IN_THIS_VERSION })
-    .prefault(standard as z.input<T>)
-}
+import { PROVIDERS_NOT_IN_THIS_VERSION } from './not-in-this-version.ts'
 
 /** Milliseconds from a duration; `zero` says whether 0 has a meaning there. */
 function duration(zero: boolean) {
-  return z
-    .union([z.string(), z.number()], { error: 'expected a duration such as "1h30m" or seconds' })
-    .transform((v, ctx) => {
-      const ms = parseDuration(v)
-      if (ms !== undefined && (ms > 0 || zero)) return ms
-      ctx.addIssue({
-        code: 'custom',
-        message: `expected a duration such as "1h30m" or seconds${zero ? '' : ', above 0'}`,
-      })
-      return z.NEVER
-    })
+  const error = zero ? VALUE.duration : VALUE.durationAboveZero
+  return z.union([z.string(), z.number()], { error }).transform((v, ctx) => {
+    const ms = parseDuration(v)
+    if (ms !== undefined && (ms > 0 || zero)) return ms
+    ctx.addIssue({ code: 'custom', message: error })
+    return z.NEVER
+  })
 }
 
 const text = z.string()
 const texts = z.array(z.string()).default([])
+const address = text.regex(/^https?:\/\/[^\s/]/, { error: VALUE.address })
 const count = (min: number, max: number) => z.number().int().min(min).max(max)
 const tables = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never)
 
 const capabilities = tables({
-  supports_vision: z.boolean().optional().describe('images may be sent to the model'),
-  supports_tool_search: later(z.boolean(), false).describe('the provider searches deferred tools itself'),
-  supports_web_search: later(z.boolean(), false).describe('the provider searches the web itself'),
+  supports_vision: z
+    .boolean()
+    .optional()
+    .describe('images may be sent; unset = from the model table, no for an unknown model'),
 })
+
+/** Whether this is a key and not the name of its variable; such a value is never repeated. */
+function looksLikeKey(value: string): boolean {
+  if (createRedactor().containsSecret(value)) return true
+  return (
+    /^(?:sk|pk|gsk|xai|hf|nvapi)[-_]/.test(value) ||
+    (value.length >= 20 && (!value.includes('_') || /[-.]/.test(value)))
+  )
+}
 
 const model = z.strictObject({
   provider: z
-    .enum(['openai', 'openai-responses', 'anthropic', 'demo'])
-    .refine((p) => p === 'openai' || p === 'demo', {
-      error: 'this provider is not in this version; use "openai" or "demo"',
+    .enum(['openai', 'demo'], {
+      error: ({ input }) =>
+        PROVIDERS_NOT_IN_THIS_VERSION.includes(String(input)) ? MODEL.providerNotInThisVersion : MODEL.provider,
     })
-    .prefault('openai')
-    .describe('openai (Chat Completions, any compatible server) or demo'),
-  model: text.default('gpt-5.4').describe("the model's name at the provider"),
+    .default('openai')
+    .describe('openai (Chat Completions, any compatible server) | demo'),
+  model: text.min(1).default('gpt-5.4').describe("the model's name at the provider"),
   base_url: text
-    .regex(/^$|^https?:\/\//, { error: 'expected an address that begins with http:// or https://' })
+    .regex(/^$|^https?:\/\/[^\s/]/, { error: VALUE.address, abort: true })
+    .regex(/^(?!.*\/chat\/completions\/?$)/, { error: MODEL.chatCompletions })
     .default('')
-    .describe('another server with the same API; "" = the provider itself'),
-  api_key_env: text.default('OPENAI_API_KEY').describe('the environment variable that holds the key'),
+    .describe('another server with the same API: vLLM, llama.cpp, Ollama, …; most end in /v1'),
+  api_key_env: text
+    .refine((name) => !looksLikeKey(name), { error: MODEL.keyItself, abort: true })
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: MODEL.keyName })
+    .default('OPENAI_API_KEY')
+    .describe('the variable that holds the key; it must be set unless base_url is'),
   context_window: count(0, 10_000_000)
     .default(0)
     .describe('tokens; 0 = from the model table, 32k for an unknown model'),
-  max_tokens: count(0, 1_000_000).default(0).describe('tokens of one answer; 0 = as the provider does'),
-  reasoning_effort: text.default('').describe('passed on as it is; "" = not sent'),
-  price: later(
-    z.strictObject({ input: z.number().default(0), cached: z.number().default(0), output: z.number().default(0) }),
-    { input: 0, cached: 0, output: 0 },
-  ).describe('USD per million tokens'),
+  max_tokens: count(0, 1_000_000).default(0).describe('tokens in one answer; 0 = the provider decides'),
+  reasoning_effort: text
+    .default('')
+    .describe('passed on unchanged; OpenAI\'s gpt-5.4 and later get "none" when tools are sent'),
   capabilities,
 })
 
@@ -75,62 +79,83 @@ export function userIdsOn(user: UserConfig | undefined, platform: string): reado
 /** How the platforms' user ids look. */
 export const USER_ID = { discord: /^\d{17,20}$/, slack: /^[UW][A-Z0-9]{5,20}$/ } as const
 
+const DISCORD_ID = /^\d{17,20}$/
+
 const ids = (form: RegExp, error: string) => z.array(z.string().regex(form, { error })).default([])
 
 const user = z.strictObject({
-  role: z.enum(['admin', 'member']).default('member').describe('admin or member'),
-  discord: ids(USER_ID.discord, 'a Discord user id has 17 to 20 digits').describe('Discord user ids'),
-  slack: ids(USER_ID.slack, 'a Slack user id begins with U or W').describe('Slack user ids'),
+  role: z.enum(['admin', 'member']).default('member').describe('admin | member'),
+  discord: ids(USER_ID.discord, IDS.discordUser).describe('Discord user ids'),
+  slack: ids(USER_ID.slack, IDS.slackUser).describe('Slack user ids'),
 })
 
 const policy = z.strictObject({
   name: text.min(1).describe('shown wherever the rule decides'),
-  effect: z.enum(['deny', 'ask', 'allow']).describe('deny, ask or allow'),
-  act: z.enum(['exec', 'read', 'write', 'net']).describe('exec, read, write or net'),
-  match: text.min(1).describe('approval label or tool name; path; host'),
+  effect: z.enum(['deny', 'ask', 'allow']).describe('deny | ask | allow'),
+  act: z.enum(['exec', 'read', 'write', 'net']).describe('exec | read | write | net'),
+  match: text.min(1).describe('an approval label or tool name, a path, or a host'),
 })
 
 const discord = tables({
-  guild: text.default('').describe('only this server; "" = all'),
-  channels: texts.describe('only these channels; [] = all the bot sees; a thread counts as its parent'),
-  bots: texts.describe('ids of bots that may speak'),
+  guild: text
+    .regex(/^$|^\d{17,20}$/, { error: IDS.discordServer })
+    .default('')
+    .describe('only this server; "" = all'),
+  channels: ids(DISCORD_ID, IDS.discordChannel).describe(
+    'only these channels; [] = all the bot sees; a thread counts as its parent',
+  ),
+  bots: ids(DISCORD_ID, IDS.discordBot).describe('ids of bots that may speak'),
   archive_minutes: z
     .union([z.literal(60), z.literal(1440), z.literal(4320), z.literal(10080)], {
-      error: 'expected 60, 1440, 4320 or 10080',
+      error: VALUE.choices(['60', '1440', '4320', '10080']),
     })
     .default(1440)
-    .describe('silence after which Discord archives a thread: 60, 1440, 4320 or 10080'),
-  api_url: z.url().default('https://discord.com/api').describe("Discord's API"),
+    .describe('minutes of silence after which Discord archives a thread: 60, 1440, 4320 or 10080'),
+  api_url: address.default('https://discord.com/api').describe("Discord's API"),
 })
 
 const slack = tables({
-  mode: z.enum(['socket', 'http']).default('socket').describe('socket, or http (Events API at /slack/events)'),
-  channels: texts.describe('only these channels; [] = all the bot is in'),
-  bots: texts.describe('ids of bots that may speak'),
+  mode: z
+    .enum(['socket', 'http'])
+    .default('socket')
+    .describe('socket | http (events at /slack/events; needs TURNSTONE_SLACK_SIGNING_SECRET)'),
+  channels: ids(/^[CGD][A-Z0-9]{5,20}$/, IDS.slackChannel).describe('only these channels; [] = all the bot is in'),
+  bots: ids(/^[BUW][A-Z0-9]{5,20}$/, IDS.slackBot).describe('ids of bots that may speak'),
   slash_command: text
-    .regex(/^\/\S+$/, 'expected a slash and a word')
+    .regex(/^\/[^\s/]+$/, { error: SLASH_COMMAND })
     .default('/turnstone')
-    .describe('the slash command'),
-  api_url: z.url().default('https://slack.com/api/').describe("Slack's Web API"),
+    .describe('the slash command of the Slack app'),
+  api_url: address.default('https://slack.com/api/').describe("Slack's Web API"),
 })
 
 /** The whole of config.toml: types, defaults and documentation have this one source. */
 export const configSchema = z.strictObject({
-  database: tables({ url: text.default('sqlite:./turnstone.db').describe('sqlite:FILE') }),
+  database: tables({
+    url: text
+      .regex(/^(?!postgres(?:ql)?:)/, { error: DATABASE.postgres, abort: true })
+      .default('sqlite:./turnstone.db')
+      .describe('sqlite:FILE (TURNSTONE_DB_URL wins)'),
+  }),
   http: tables({
-    host: text.min(1).default('127.0.0.1').describe('where /health, /metrics and Slack events are served'),
-    port: count(0, 65_535).default(8091).describe('0 = any free port, printed at start'),
-    public_url: text.default('').describe('how others reach this gateway'),
+    host: text.min(1).default('127.0.0.1').describe('serves /health, /metrics and Slack events'),
+    port: count(0, 65_535).default(8091).describe('0 = any free port, printed at start (TURNSTONE_CHANNEL_PORT wins)'),
+    public_url: text
+      .regex(/^$|^https?:\/\/[^\s/]/, { error: VALUE.address })
+      .default('')
+      .describe('how others reach this gateway; needed by the Slack manifest in http mode'),
   }),
   auth: tables({
-    jwt_secret: text.default('').describe('better TURNSTONE_JWT_SECRET; at least 32 bytes'),
+    jwt_secret: text.default('').describe('better in TURNSTONE_JWT_SECRET; at least 32 bytes'),
   }),
   workspace: tables({
-    root: text.min(1).default('./workspace').describe('where tools work'),
-    per_workstream: z.boolean().default(false).describe('true: a folder of its own for each workstream'),
+    root: text
+      .min(1)
+      .default('./workspace')
+      .describe("where tools work; they act as this directory's owner, never as root"),
+    per_workstream: z.boolean().default(false).describe('true: a directory of its own for each conversation'),
   }),
   models: z
-    .object({ default: text.default('main').describe('the alias a new workstream uses') })
+    .object({ default: text.default('main').describe('the alias that a new conversation uses') })
     .catchall(model)
     .prefault({}),
   session: tables({
@@ -138,51 +163,26 @@ export const configSchema = z.strictObject({
     speakers: z
       .enum(['owner', 'linked'])
       .default('owner')
-      .describe('who is heard in a workstream: owner (and admins) or linked'),
+      .describe('whose messages a conversation reads: owner (and admins) | linked'),
     max_steps: count(1, 1000).default(100).describe('model calls in one turn; then one last answer without tools'),
-    auto_compact_pct: later(z.number(), 0.8).describe('share of the window at which history is compacted'),
-    agent_model: later(text, '').describe('alias for sub-agents'),
   }),
-  users: z
-    .record(z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'a user name has letters, digits, dot, dash, underscore'), user)
-    .default({}),
-  channels: tables({
-    discord,
-    slack,
-    web: tables({ enabled: later(z.boolean(), true).describe('the web channel') }),
-  }),
+  users: z.record(z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, { error: USER_NAME('') }), user).default({}),
+  channels: tables({ discord, slack }),
   approvals: tables({
     approvers: z
       .enum(['owner', 'linked'])
       .default('owner')
-      .describe('who decides a card: owner (and admins) or linked'),
-    auto_approve: texts.describe('approval labels that never ask'),
-    skip_permissions: z.boolean().default(false).describe('true: nothing asks, but for ask rules'),
-    timeout: duration(true).prefault(0).describe('an open card is denied after this; 0 = waits for ever'),
+      .describe('who may decide a card: owner (and admins) | linked'),
+    auto_approve: texts.describe('approval labels that never ask, such as "write_file"'),
+    skip_permissions: z.boolean().default(false).describe('true: nothing asks except ask rules'),
+    timeout: duration(true).prefault(0).describe('an open card expires after this; 0 = never'),
   }),
   tools: tables({
     timeout: count(1, 3600).default(120).describe('seconds a tool may run, 1 to 3600'),
-    search: later(z.enum(['auto', 'on', 'off']), 'auto').describe('tool search'),
-    search_threshold: later(z.number(), 20).describe('number of tools at which it is active'),
-    search_max_results: later(z.number(), 5).describe('tools a search returns'),
-    modules: later(z.array(z.string()), []).describe('in-process tools'),
-    tavily_key_env: later(text, 'TAVILY_API_KEY').describe('the variable that holds the key of web search'),
-    tavily_url: later(text, 'https://api.tavily.com').describe('the web search service'),
   }),
   policy: z.array(policy).default([]),
   sandbox: tables({
-    mode: later(z.enum(['auto', 'bwrap', 'off']), 'auto').describe('there is no sandbox in this version'),
-    network: later(z.boolean(), true).describe('network for bash'),
-    env: texts.describe('names of variables passed through to bash'),
-  }),
-  budget: tables({
-    user_daily_tokens: later(z.number(), 0).describe('0 = none'),
-    user_daily_usd: later(z.number(), 0).describe('0 = none'),
-  }),
-  skills: tables({ path: later(text, './skills').describe('folder of skills') }),
-  mcp: tables({
-    refresh_interval: later(z.union([z.string(), z.number()]), '4h').describe('0 = no polling'),
-    servers: later(z.record(z.string(), z.unknown()), {}).describe('MCP servers'),
+    env: texts.describe('names of variables that bash gets although they look like secrets'),
   }),
 })
 
@@ -205,12 +205,14 @@ export interface Secrets {
 }
 
 /** What the program runs with: parsed, paths absolute, secrets apart. */
-export interface Config extends Omit<Parsed, 'models' | 'mcp' | 'budget' | 'skills'> {
+export interface Config extends Omit<Parsed, 'models'> {
   readonly models: { readonly default: string; readonly byAlias: Readonly<Record<string, ModelConfig>> }
   readonly secrets: Secrets
   /** Every value that must never be shown: secrets, and what the environment holds under a secret's name. */
   readonly secretValues: readonly string[]
   readonly logLevel: (typeof LOG_LEVELS)[number]
+  /** From the flag or the environment; undefined: readable on a terminal, else JSON. */
+  readonly logFormat: LogFormat | undefined
   /** The SQLite file, absolute; or ':memory:'. */
   readonly databaseFile: string
   /** The file it was read from. */

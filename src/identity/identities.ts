@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Platform } from '../channel/channel-adapter.ts'
 import { PLATFORMS, type UserConfig, userIdsOn } from '../config/config.ts'
+import { USERS } from '../copy/cli.ts'
 import { audit } from '../store/audit.ts'
 import { isUniqueViolation, type Store } from '../store/store.ts'
 import { TurnstoneError } from '../util/errors.ts'
@@ -76,8 +77,8 @@ export class Identities {
 
   /** Throws TurnstoneError 'refused' where the name exists or is no name. */
   async addUser(name: string, role: User['role'], actor: string): Promise<void> {
-    if (!NAME.test(name)) throw refused(`${name}: a user name has 1 to 64 letters, digits, dots, dashes, underscores`)
-    if (await this.byName(name)) throw refused(`there is a user ${name} already`)
+    if (!NAME.test(name)) throw refused(USERS.badName(name))
+    if (await this.byName(name)) throw refused(USERS.exists(name))
     const at = this.#clock.now()
     await this.#store.transaction(async (tx) => {
       await tx.db.insertInto('users').values({ name, role, created_at: at }).execute()
@@ -98,13 +99,13 @@ export class Identities {
   }
 
   async #needStored(name: string): Promise<void> {
-    if (this.#users[name]) throw refused(`${name} is a user of config.toml: change that file`)
-    if (!(await this.byName(name))) throw refused(`there is no user ${name}`)
+    if (this.#users[name]) throw refused(USERS.inFile(name))
+    if (!(await this.byName(name))) throw refused(USERS.unknown(name))
   }
 
   /** The token, told this once; only its hash is kept. */
   async createToken(name: string, actor: string): Promise<{ id: string; token: string }> {
-    if (!(await this.byName(name))) throw refused(`there is no user ${name}`)
+    if (!(await this.byName(name))) throw refused(USERS.unknown(name))
     const token = `ts_${randomBytes(32).toString('hex')}`
     const id = newId()
     const at = this.#clock.now()
@@ -132,7 +133,7 @@ export class Identities {
       for (const { id } of rows) await audit(tx, { at, actor, action: 'token-revoke', detail: id })
       return rows.length
     })
-    if (gone === 0) throw refused(`${nameOrId}: no such user with a token, and no such token id`)
+    if (gone === 0) throw refused(USERS.noToken(nameOrId))
     return gone
   }
 
@@ -150,9 +151,9 @@ export class Identities {
 
   /** Throws TurnstoneError 'refused' where the id belongs to somebody already or there is no such user. */
   async link(name: string, platform: Platform, externalId: string, actor: string): Promise<void> {
-    if (!(await this.byName(name))) throw refused(`there is no user ${name}`)
+    if (!(await this.byName(name))) throw refused(USERS.unknown(name))
     const owner = await this.userOf(platform, externalId)
-    if (owner) throw refused(`${platform} ${externalId} is linked to ${owner.name} already`)
+    if (owner) throw refused(USERS.linkedTo(platform, externalId, owner.name))
     const at = this.#clock.now()
     try {
       await this.#store.transaction(async (tx) => {
@@ -164,7 +165,7 @@ export class Identities {
         await audit(tx, { at, actor, action: 'link', detail: `${name} ${platform} ${externalId}` })
       })
     } catch (error) {
-      if (isUniqueViolation(error)) throw refused(`${platform} ${externalId} is linked already`)
+      if (isUniqueViolation(error)) throw refused(USERS.linked(platform, externalId))
       throw error
     }
   }
@@ -172,7 +173,7 @@ export class Identities {
   /** Throws TurnstoneError 'refused' where there is no such link, or it stands in config.toml. */
   async unlink(name: string, platform: Platform, externalId: string, actor: string): Promise<void> {
     if (userIdsOn(this.#users[name], platform).includes(externalId)) {
-      throw refused(`this link stands in config.toml: change that file`)
+      throw refused(USERS.linkInFile)
     }
     const at = this.#clock.now()
     const gone = await this.#store.transaction(async (tx) => {
@@ -186,7 +187,7 @@ export class Identities {
       if (rows.length > 0) await audit(tx, { at, actor, action: 'unlink', detail: `${name} ${platform} ${externalId}` })
       return rows.length
     })
-    if (gone === 0) throw refused(`${platform} ${externalId} is not linked to ${name}`)
+    if (gone === 0) throw refused(USERS.notLinked(platform, externalId, name))
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
-import { messageOf, TurnstoneError } from '../util/errors.ts'
+import { storeUnavailable } from './unavailable.ts'
 
 export interface OwnerLock {
   release(): void
@@ -9,7 +9,7 @@ export interface OwnerLock {
 
 /**
  * Makes this process the one gateway on a SQLite file, by an exclusive lock on a side file that the system frees when
- * the process dies. Undefined where another process holds it. The command line never takes it.
+ * the process dies. Undefined where another process holds it. The command line never acquires it.
  */
 export function acquireOwnerLock(file: string): OwnerLock | undefined {
   if (file === ':memory:') return { release: () => undefined }
@@ -21,7 +21,7 @@ export function acquireOwnerLock(file: string): OwnerLock | undefined {
   } catch (error) {
     handle.close()
     if ((error as { code?: string }).code?.startsWith('SQLITE_BUSY')) return undefined
-    throw error
+    throw storeUnavailable(file, error)
   }
 }
 
@@ -30,7 +30,6 @@ function openLockFile(file: string): Database.Database {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     return new Database(`${file}-lock`, { timeout: 0 })
   } catch (error) {
-    const why = `the database ${file} cannot be used: ${messageOf(error)}; see database.url`
-    throw new TurnstoneError('store-unavailable', why, { cause: error })
+    throw storeUnavailable(file, error)
   }
 }

@@ -1,12 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { Kysely, type Transaction } from 'kysely'
-import { messageOf, TurnstoneError } from '../util/errors.ts'
+import { STORE } from '../copy/config.ts'
+import { TurnstoneError } from '../util/errors.ts'
 import { migrations } from './migrations/index.ts'
 import { openSqlite, sqliteDialect } from './sqlite.ts'
 import type { Tables } from './tables.ts'
+import { storeUnavailable } from './unavailable.ts'
 
 export type Db = Kysely<Tables>
 
@@ -59,39 +61,45 @@ function asStoreError(file: string, error: unknown): TurnstoneError {
   const code = (error as { code?: string }).code ?? ''
   const options = { cause: error }
   if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
-    return new TurnstoneError(
-      'store-corrupt',
-      `${file} is damaged or no SQLite database: put back a copy of it, or name another file in database.url`,
-      options,
-    )
+    return new TurnstoneError('store-corrupt', STORE.damaged(file), options)
   }
-  const why =
-    code === 'SQLITE_FULL' || code === 'ENOSPC'
-      ? 'the disk is full'
-      : code.startsWith('SQLITE_BUSY')
-        ? 'another program holds it locked'
-        : messageOf(error)
-  return new TurnstoneError('store-unavailable', `the database ${file} cannot be used: ${why}`, options)
+  return storeUnavailable(file, error)
 }
 
-/** Looks without writing: a database of a newer version, or one that is not ours, is left untouched. */
+/**
+ * Looks without writing or migrating, also beside a running gateway. Resolves where `openStore` would take the file as
+ * it is or bring it up to date; throws as it does.
+ */
+export function inspectStore(file: string): void {
+  try {
+    if (!existsSync(file)) accessSync(existingAbove(file), constants.W_OK)
+    else {
+      accessSync(file, constants.R_OK | constants.W_OK)
+      accessSync(dirname(file), constants.W_OK)
+      refuseUnknown(file)
+    }
+  } catch (error) {
+    throw asStoreError(file, error)
+  }
+}
+
+function existingAbove(path: string): string {
+  const directory = dirname(path)
+  return existsSync(directory) || directory === path ? directory : existingAbove(directory)
+}
+
+/** Looks without writing: a database of a newer version or of another program is left untouched. */
 function refuseUnknown(file: string): void {
   const handle = new Database(file, { readonly: true, timeout: 2000 })
   try {
     const tables = handle.prepare("select name from sqlite_master where type = 'table'").pluck().all() as string[]
     if (tables.length === 0) return
     if (!tables.includes('schema_version')) {
-      throw new TurnstoneError(
-        'store-corrupt',
-        `${file} is a database of another program: name another file in database.url`,
-      )
+      throw new TurnstoneError('store-corrupt', STORE.foreign(file))
     }
     const version = handle.prepare('select version from schema_version').pluck().get()
     if (typeof version === 'number' && version > migrations.length) {
-      throw new TurnstoneError(
-        'store-newer',
-        `${file} was written by a newer version (schema ${version}, this one knows ${migrations.length}): update turnstone, nothing was changed`,
-      )
+      throw new TurnstoneError('store-newer', STORE.newer(file, version, migrations.length))
     }
   } finally {
     handle.close()

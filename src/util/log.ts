@@ -7,11 +7,19 @@ export type Log = pino.Logger
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** `write` gets each line with its newline; standard output by default. */
+/** JSON for programs, pretty for people. */
+export const LOG_FORMATS = ['json', 'pretty'] as const
+export type LogFormat = (typeof LOG_FORMATS)[number]
+
+/**
+ * `write` gets each line with its newline; standard output by default. `render` makes another form of a line that has
+ * passed the redactor.
+ */
 export function createLog(
   level: LogLevel,
   redactor: Redactor,
   write: (line: string) => void = (line) => process.stdout.write(line),
+  render: (json: string) => string = (json) => json,
 ): Log {
   return pino(
     {
@@ -21,7 +29,7 @@ export function createLog(
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: serializeError },
     },
-    { write: (line: string) => write(redactor.redact(line)) },
+    { write: (line: string) => write(render(redactor.redact(line))) },
   )
 }
 

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { lchownSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, lchownSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { WORKSPACE } from '../copy/config.ts'
 import { TurnstoneError } from '../util/errors.ts'
 
 /** Who tools act as; undefined: as the gateway itself, which is then not root. */
@@ -36,23 +37,23 @@ const SYSTEM = new Set([
 export interface Workspace {
   /** Absolute, after symlinks. */
   readonly root: string
-  /** Who tools act as; undefined: the gateway's own user, which is no root. */
+  /** Who tools act as; undefined: the gateway's own user, which is not root. */
   readonly runAs: RunAs | undefined
   /** The folder of one workstream, made where it is missing. */
   of(workstream: string): Promise<string>
 }
 
 /**
- * Makes the folder tools work in. Tools never run as root: they run as the folder's owner, and a folder that belongs to
+ * Creates the directory that tools work in. Tools never run as root: they run as the folder's owner, and a directory that belongs to
  * root is handed to an unprivileged user. Throws TurnstoneError 'config' where that cannot be.
  */
 export function prepareWorkspace({ root, per_workstream }: { root: string; per_workstream: boolean }): Workspace {
   const made = makeFolder(root)
   const path = realpathSync(root)
-  if (SYSTEM.has(path))
-    throw new TurnstoneError('config', `workspace.root: ${path} is a system folder; name one of its own`)
+  if (SYSTEM.has(path)) throw new TurnstoneError('config', WORKSPACE.system(path))
   const runAs = userOf(path, made)
   if (runAs) checkReachable(path, runAs)
+  else checkWritable(path)
   return {
     root: path,
     runAs,
@@ -71,7 +72,7 @@ function makeFolder(root: string): boolean {
     return mkdirSync(root, { recursive: true, mode: 0o755 }) !== undefined
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-    throw new TurnstoneError('config', `workspace.root: ${root} cannot be made: ${code}`, { cause: error })
+    throw new TurnstoneError('config', WORKSPACE.notMade(root, code), { cause: error })
   }
 }
 
@@ -93,11 +94,16 @@ function handOver(path: string, made: boolean): void {
   }
 }
 
+function checkWritable(path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new TurnstoneError('config', WORKSPACE.notWritable(path), { cause: error })
+  }
+}
+
 function checkReachable(path: string, { uid, gid }: RunAs): void {
   const tried = spawnSync('/bin/sh', ['-c', 'test -w "$0"', path], { cwd: '/', uid, gid, env: {}, stdio: 'ignore' })
   if (tried.status === 0) return
-  throw new TurnstoneError(
-    'config',
-    `workspace.root: ${path} cannot be used by user ${uid}, as whom tools run: every folder above it must be open to that user (chmod o+x)`,
-  )
+  throw new TurnstoneError('config', WORKSPACE.notReachable(path, uid))
 }

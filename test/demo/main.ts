@@ -8,7 +8,11 @@ import { play } from './play.ts'
  */
 const sabotage = process.argv.includes('--sabotage')
 const only = process.argv.find((a) => a.startsWith('--only='))?.slice('--only='.length)
-const checks = new Checks((line) => process.stdout.write(`${line}\n`))
+const print = (line: string): boolean => process.stdout.write(`${line}\n`)
+const checks = new Checks(print)
+print(
+  'This demo plays a conversation on simulated Discord and Slack: questions, approvals, a restart with an open card.',
+)
 try {
   for (const platform of ['discord', 'slack'] as const) {
     if (only === undefined || only === platform) await play(platform, checks, { sabotage })
@@ -16,4 +20,10 @@ try {
 } catch (error) {
   checks.check('the conversation goes on', false, error instanceof Error ? error.message : String(error))
 }
-process.exitCode = checks.report() ? 0 : 1
+const passed = checks.report()
+print(
+  passed
+    ? 'Next: connect your own server or workspace; "Connect it" in README.md has the steps, `npm run turnstone -- doctor` checks them.'
+    : 'Some checks failed; the lines marked FAIL say which.',
+)
+process.exitCode = passed ? 0 : 1

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { ModelSim } from '../simulators/model/index.ts'
@@ -37,11 +37,11 @@ describe('serve', () => {
     expect(status).toBe(200)
     expect(body).toMatchObject({ status: 'ok', channels: { discord: 'off', slack: 'off' }, workstreams: 0, watches: 0 })
     expect(JSON.stringify(body.reasons)).toContain('no sandbox')
-    const off = g.output.filter((l) => l.includes('channels that are off'))
+    const off = g.output.filter((l) => l.includes('channels off'))
     expect(off).toHaveLength(1)
     expect(off[0]).toMatch(/TURNSTONE_DISCORD_TOKEN.*TURNSTONE_SLACK_TOKEN.*npm run demo/)
     const front = await (await fetch(`${g.url}/`)).text()
-    expect(front).toContain('not in this version')
+    expect(front).toContain('GET /health reports channel status')
     const metrics = await (await fetch(`${g.url}/metrics`)).text()
     expect(metrics).toContain('turnstone_events_total')
     expect(metrics).toMatch(/^turnstone_workstreams_open 0$/m)
@@ -51,6 +51,46 @@ describe('serve', () => {
     const stopped = await g.stop()
     expect(stopped).toMatchObject({ code: 0, signal: null })
     expect(stopped.ms).toBeLessThan(8000)
+    expect(g.output.at(-2)).toContain('"msg":"stopping"')
+    expect(g.output.at(-1)).toContain('"msg":"stopped"')
+  })
+
+  it('writes lines for people where it is told to; the flag wins', async () => {
+    const dir = newDir()
+    writeFileSync(join(dir, 'config.toml'), '[http]\nport = 0\n')
+    const env = { PATH: process.env.PATH ?? '', HOME: dir, TURNSTONE_LOG_FORMAT: 'json' }
+    const args = ['src/app/main.ts', 'serve', '--log-format=pretty', `--config=${join(dir, 'config.toml')}`]
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    let out = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text
+    })
+    const ended = new Promise<number | null>((done) => child.once('exit', done))
+    await until(() => /^\d\d:\d\d:\d\d INFO {2}ready url=http:\S+$/m.exec(out), 20_000)
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
+    expect(out).toMatch(/^[\d:]+ INFO {2}stopping signal=SIGTERM\n[\d:]+ INFO {2}stopped\n$/m)
+    expect(out).not.toMatch(/[{}\u001b]/)
+    const bad = await turnstone(['serve'], { cwd: dir, env: { TURNSTONE_LOG_FORMAT: 'xml' } })
+    expect(bad).toMatchObject({ code: 2, err: 'turnstone: TURNSTONE_LOG_FORMAT: expected "json" or "pretty"\n' })
+    expect((await turnstone(['serve', '--log-format=xml'], { cwd: dir })).code).toBe(2)
+  })
+
+  it('leaves nothing in a clone that git would show', async () => {
+    const dir = newDir()
+    const git = (...args: string[]): string => spawnSync('git', args, { cwd: dir, encoding: 'utf8' }).stdout
+    git('init', '-q')
+    copyFileSync('.gitignore', join(dir, '.gitignore'))
+    const g = await GatewayProcess.start({ dir, toml: '[http]\nport = 0\n', shipped: true })
+    const during = git('status', '--porcelain', '--untracked-files=all')
+    await g.kill()
+    const again = await GatewayProcess.start({ dir, toml: '[http]\nport = 0\n', shipped: true })
+    await again.stop()
+    expect(readdirSync(dir)).toEqual(expect.arrayContaining(['turnstone.db', 'turnstone.db-lock', 'workspace']))
+    expect([during, git('status', '--porcelain', '--untracked-files=all')]).toEqual([
+      '?? .gitignore\n',
+      '?? .gitignore\n',
+    ])
   })
 
   it('ends with npm, when whoever started `npm start` ends that', async () => {
@@ -81,7 +121,7 @@ describe('serve', () => {
     ['[tools]\ntimeout = "long"\n', 'tools.timeout'],
     ['[models.main]\n', 'OPENAI_API_KEY is not set'],
     ['[database]\nurl = "postgres://u:secret-pw@h/d"\n', 'PostgreSQL is not in this version'],
-    ['[workspace]\nroot = "/"\n', 'system folder'],
+    ['[workspace]\nroot = "/"\n', '/ is a system directory; name a directory of its own, such as /workspace'],
   ])('ends with 2 for %j', async (toml, said) => {
     const line = await fails(serve(toml), 2)
     expect(line).toContain(said)
@@ -94,6 +134,22 @@ describe('serve', () => {
       expect(ran.code).toBe(2)
       expect(ran.err.trim().split('\n')).toHaveLength(1)
     }
+  })
+
+  it('ends with 1 where it cannot listen, and names the key', async () => {
+    expect(await fails(serve('[http]\nhost = "192.0.2.1"\nport = 0\n'), 1)).toBe(
+      'turnstone: http.host: this machine has no address 192.0.2.1; use "127.0.0.1", "0.0.0.0" or one of its own addresses',
+    )
+  })
+
+  it.each([
+    [
+      'sqlite:/etc/passwd/t.db',
+      "cannot use the database /etc/passwd/t.db: the gateway's user cannot write to /etc/passwd (EEXIST); change its permissions, or name another file in database.url",
+    ],
+    ['sqlite:/usr', 'cannot use the database /usr: it is a directory; name a file in database.url'],
+  ])('ends with 1 where the database cannot be made: %s', async (url, said) => {
+    expect(await fails(serve(`[http]\nport = 0\n[database]\nurl = "${url}"\n`), 1)).toBe(`turnstone: ${said}`)
   })
 
   it('ends with 1 where the port is taken', async () => {
@@ -154,25 +210,36 @@ describe('serve', () => {
   })
 })
 
+describe('help', () => {
+  it('lists every command, one a line', async () => {
+    const { out, code } = await turnstone(['--help'], { cwd: newDir() })
+    expect(code).toBe(0)
+    const commands = out.split('\n').filter((line) => line.startsWith('  '))
+    expect(commands).toHaveLength(12)
+    for (const line of commands) expect(line).toMatch(/^ {2}\S.*\S {2,}\S/)
+    expect(commands[0]).toBe('  serve                          run the gateway (npm start)')
+  })
+})
+
 describe('admin', () => {
   it('adds people, makes and revokes tokens, links and unlinks', async () => {
     const cwd = newDir()
     const run = async (...args: string[]) => turnstone(['admin', ...args], { cwd })
-    expect(await run('user', 'add', 'ann', '--role', 'admin')).toMatchObject({ code: 0, out: 'added ann (admin)\n' })
-    expect(await run('user', 'add', 'ann')).toMatchObject({ code: 1, err: 'turnstone: there is a user ann already\n' })
+    expect(await run('user', 'add', 'ann', '--role', 'admin')).toMatchObject({ code: 0, out: 'Added ann (admin).\n' })
+    expect(await run('user', 'add', 'ann')).toMatchObject({ code: 1, err: 'turnstone: user ann already exists\n' })
     expect((await run('user', 'add', 'not a name')).code).toBe(1)
     const token = await run('token', 'create', 'ann')
     expect(token.out).toMatch(/^ts_[0-9a-f]{64}\n$/)
     expect(readFileSync(join(cwd, 'turnstone.db')).includes(token.out.trim())).toBe(false)
     expect((await run('token', 'create', 'nobody')).code).toBe(1)
     expect((await run('link', 'ann', 'discord', '80351110224678912')).code).toBe(0)
-    expect((await run('link', 'ann', 'discord', 'ann')).err).toContain('that is not a discord user id')
+    expect((await run('link', 'ann', 'discord', 'ann')).err).toContain('a Discord user id has 17 to 20 digits')
     expect((await run('link', 'ann', 'discord', '80351110224678912')).code).toBe(1)
-    expect((await run('link', 'ann', 'irc', '42')).err).toContain('the platform is discord or slack')
+    expect((await run('link', 'ann', 'irc', '42')).err).toContain('irc is not a platform; use discord or slack')
     expect((await run('user', 'list')).out).toBe('ann\tadmin\tdatabase\tdiscord:80351110224678912\n')
     expect((await run('unlink', 'ann', 'discord', '80351110224678912')).code).toBe(0)
     expect((await run('unlink', 'ann', 'discord', '80351110224678912')).code).toBe(1)
-    expect((await run('token', 'revoke', 'ann')).out).toBe('revoked 1 token(s)\n')
+    expect((await run('token', 'revoke', 'ann')).out).toBe('Revoked 1 token.\n')
     expect((await run('token', 'revoke', 'ann')).code).toBe(1)
     expect((await run('user', 'remove', 'ann')).code).toBe(0)
     expect((await run('user', 'remove', 'ann')).code).toBe(1)
@@ -244,6 +311,48 @@ describe('doctor', () => {
     for (const secret of Object.values(env)) expect(bad.out + bad.err).not.toContain(secret)
     await Promise.all([discord.stop(), slack.stop(), model.stop()])
   })
+
+  it('looks at the database and leaves it as it is', async () => {
+    const cwd = newDir()
+    const file = join(cwd, 'turnstone.db')
+    expect((await turnstone(['doctor'], { cwd })).out).toContain(
+      `ok   database: ${file} will be created at the first start`,
+    )
+    expect(existsSync(file)).toBe(false)
+    const g = await GatewayProcess.start({ dir: cwd, toml: '[http]\nport = 0\n', shipped: true })
+    await g.stop()
+    const handle = new Database(file)
+    handle.exec('update schema_version set version = 0')
+    handle.close()
+    const before = readFileSync(file)
+    expect((await turnstone(['doctor'], { cwd })).out).toContain(`ok   database: ${file}\n`)
+    expect(readFileSync(file).equals(before)).toBe(true)
+  })
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'fails where the gateway’s user may not write to the workspace or beside the database',
+    async () => {
+      const cwd = newDir()
+      chmodSync(cwd, 0o777)
+      const made = spawnSync('mkdir', ['-m', '555', join(cwd, 'workspace')])
+      expect(made.status).toBe(0)
+      writeFileSync(join(cwd, 'config.toml'), '[database]\nurl = "sqlite:workspace/t.db"\n')
+      const ran = spawnSync(process.execPath, [resolve('src/app/main.ts'), 'doctor'], {
+        cwd,
+        uid: 65534,
+        gid: 65534,
+        encoding: 'utf8',
+        env: { PATH: process.env.PATH ?? '', HOME: cwd, NODE_DISABLE_COMPILE_CACHE: '1' },
+      })
+      expect(ran.stdout).toContain(
+        `fail workspace: workspace.root: the gateway's user cannot write to ${join(cwd, 'workspace')}; change its owner or mode, or name another directory`,
+      )
+      expect(ran.stdout).toContain(
+        `the gateway's user cannot write to ${join(cwd, 'workspace')} (EACCES); change its permissions, or name another file in database.url`,
+      )
+      expect(ran.status).toBe(1)
+    },
+  )
 
   it('ends with 1 for a wrong configuration', async () => {
     const cwd = newDir()

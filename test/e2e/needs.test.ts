@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DISCORD_NEEDS, inviteUrl } from '../../channels/discord/needs.ts'
@@ -103,6 +103,16 @@ describe('the Slack manifest', () => {
     expect(socket).toMatchObject({ settings: { socket_mode_enabled: true, interactivity: { is_enabled: true } } })
     expect(socket.features.slash_commands[0].command).toBe('/turnstone')
     expect(socket.features.agent_view).toBeDefined()
+    writeFileSync(join(cwd, 'config.toml'), '[channels.slack]\nmode = "http"\n')
+    const lacking = await turnstone(['slack', 'manifest'], { cwd })
+    expect(lacking).toMatchObject({ code: 2, out: '' })
+    expect(lacking.err).toBe(
+      `turnstone: ${join(cwd, 'config.toml')}: http.public_url: not set; the manifest for Slack in http mode needs the address at which Slack reaches this gateway, such as "https://turnstone.example.com"\n`,
+    )
+    const address = '[http]\npublic_url = "https://turnstone.example.com/"\n'
+    writeFileSync(join(cwd, 'config.toml'), `${address}[channels.slack]\nmode = "http"\n`)
+    const http = JSON.parse((await turnstone(['slack', 'manifest'], { cwd })).out)
+    expect(http.settings.interactivity.request_url).toBe('https://turnstone.example.com/slack/events')
   })
 })
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLog } from '../../src/util/log.ts'
+import { prettyLine } from '../../src/util/pretty-log.ts'
 import { createRedactor } from '../../src/util/redact.ts'
 import { runProcess } from '../../src/util/run-process.ts'
 import { parseDuration, sleep, systemClock } from '../../src/util/time.ts'
@@ -103,6 +104,52 @@ describe('redaction', () => {
     expect(lines).toHaveLength(1)
     expect(lines[0]).not.toMatch(/hunter2|xoxb-/)
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', msg: '[redacted]' })
+  })
+
+  it('covers the log for people as well', () => {
+    const lines: string[] = []
+    const log = createLog(
+      'info',
+      redactor,
+      (line) => lines.push(line),
+      (json) => prettyLine(json, true),
+    )
+    const cause = new Error('inner hunter2-long-secret')
+    log.error({ err: new Error('outer', { cause }), token: 'xoxb-123456789012-abcdefghij' }, 'hunter2-long-secret')
+    expect(lines.join('')).not.toMatch(/hunter2|xoxb-/)
+    expect(lines.join('')).toContain('[redacted]')
+  })
+})
+
+describe('a log line for people', () => {
+  const json = (fields: Record<string, unknown>): string => `${JSON.stringify(fields)}\n`
+  const time = new Date(2026, 0, 31, 9, 5, 7).toISOString()
+
+  it('has time, level, message and fields', () => {
+    const line = json({ level: 'info', time, url: 'http://127.0.0.1:1', count: 2, name: 'two words', msg: 'ready' })
+    expect(prettyLine(line, false)).toBe('09:05:07 INFO  ready url=http://127.0.0.1:1 count=2 name="two words"\n')
+  })
+
+  it('is coloured only where it is asked for', () => {
+    const line = json({ level: 'warn', time, msg: 'x' })
+    expect(prettyLine(line, true)).toBe('\u001b[2m09:05:07\u001b[0m \u001b[33mWARN \u001b[0m \u001b[1mx\u001b[0m\n')
+  })
+
+  it('shows an error’s stack and causes below', () => {
+    const cause = { name: 'Error', message: 'refused', code: 'ECONNREFUSED' }
+    const err = { name: 'Error', message: 'outer', stack: 'Error: outer\n    at f (a.ts:1:1)', cause }
+    expect(prettyLine(json({ level: 'error', time, err, msg: 'failed' }), false)).toBe(
+      '09:05:07 ERROR failed\n    Error: outer\n    at f (a.ts:1:1)\n    caused by\n    Error: refused (ECONNREFUSED)\n',
+    )
+  })
+
+  it('holds nothing that a terminal would interpret, and no second line', () => {
+    const line = json({ level: 'info', time, who: 'a\n10:00:00 INFO fake', msg: 'x\u001b[2J\u202ey' })
+    expect(prettyLine(line, false)).toBe('09:05:07 INFO  x\\u001b[2J\\u202ey who="a\\n10:00:00 INFO fake"\n')
+  })
+
+  it('leaves what is no JSON as it is', () => {
+    expect(prettyLine('plain\n', false)).toBe('plain\n')
   })
 })
 

@@ -1,4 +1,5 @@
 import type { ChannelAdapter, ChannelState } from '../../channel/channel-adapter.ts'
+import { HEALTH } from '../../copy/health.ts'
 import type { Store } from '../../store/store.ts'
 import { VERSION } from '../../util/version.ts'
 import { countOpenWorkstreams } from '../../workstream/workstreams.ts'
@@ -16,15 +17,15 @@ export type Health =
       readonly mcp: { readonly servers: number; readonly resources: number; readonly prompts: number }
     }
 
-/** Of a gateway that is up. No names and no text of people: it is open to everybody. */
+/** Of a gateway that is up. Holds no names and no text of people: anybody can read it. */
 export async function healthOf(of: {
   store: Store
   adapters: readonly ChannelAdapter[]
-  /** Standing facts an operator should know, each a plain line. */
+  /** What an operator should always know, a line each. */
   remarks: readonly string[]
 }): Promise<Health> {
   const { store, adapters, remarks } = of
-  if (!(await store.healthy())) return { ready: false, status: 'failed', reason: 'the database does not answer' }
+  if (!(await store.healthy())) return { ready: false, status: 'failed', reason: HEALTH.noDatabase }
   const channels: Record<string, ChannelState> = { discord: 'off', slack: 'off', web: 'off' }
   const reasons: string[] = []
   for (const adapter of adapters) {

@@ -1,0 +1,17 @@
+/** The lines of `turnstone doctor`: what is so, and where it is not well, the cure. */
+export const DOCTOR = {
+  noFile: 'no file; using defaults and the environment',
+  skipPermissions: 'skip_permissions is on: tools run without asking',
+  databaseToCome: (file: string) => `${file} will be created at the first start`,
+  workspace: (root: string, uid: number | undefined) =>
+    `${root}; tools run as ${uid === undefined ? 'the same user as the gateway' : `user ${uid}`}`,
+  discordOff: 'off; set TURNSTONE_DISCORD_TOKEN',
+  slackOff: 'off; set TURNSTONE_SLACK_TOKEN and TURNSTONE_SLACK_APP_TOKEN',
+  notInThisVersion: 'not in this version',
+  sandbox: 'none in this version: approved bash commands run without a sandbox',
+  demoModel: 'the demo model, which follows a script; set OPENAI_API_KEY or add a [models.main] block',
+  modelAnswers: (label: string) => `${label} answers`,
+  /** With the address, where one is configured. */
+  modelFails: (fault: string, alias: string, address: string) =>
+    address === '' ? fault : `${fault} (models.${alias}.base_url = ${address})`,
+} as const
