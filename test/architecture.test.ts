@@ -8,6 +8,7 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 /** A folder imports its own files and lower ranks only. */
 const RANKS: Readonly<Record<string, number>> = {
   'src/util': 0,
+  'src/copy': 0.2,
   'src/store': 0.5,
   'src/config': 1,
   'src/approval': 1,
@@ -16,6 +17,7 @@ const RANKS: Readonly<Record<string, number>> = {
   'src/channel': 2,
   'src/model': 2,
   'channels/markdown': 2,
+  'channels/support': 2,
   'src/identity': 3,
   'src/workstream': 3,
   'channels/discord': 3,

@@ -13,6 +13,7 @@ import type {
 } from '../../src/channel/channel-adapter.ts'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
 import type { SlackConfig } from '../../src/config/config.ts'
+import { REFUSED, SLACK } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sleep } from '../../src/util/time.ts'
 import { isDirect, postTargetOf } from './address.ts'
@@ -104,7 +105,7 @@ class SlackAdapter implements ChannelAdapter {
     const appApi = new SlackApi({ ...shared, token: tokens.app ?? '' })
     const open = async (): Promise<string> => {
       const url = textIn(await appApi.call('apps.connections.open', {}), 'url')
-      if (!url) throw new SlackUnclearError('Slack gave no address to connect to')
+      if (!url) throw new SlackUnclearError(SLACK.noSocketAddress)
       return url
     }
     this.#receiver =
@@ -167,7 +168,7 @@ class SlackAdapter implements ChannelAdapter {
         } catch (error) {
           this.#tried = true
           first()
-          log.warn({ reason: messageOf(error) }, 'Slack does not know us yet')
+          log.warn({ reason: messageOf(error) }, 'could not sign in to Slack yet')
           const wait = isTokenCode(codeOf(error)) ? REFUSED_AGAIN_MS : AUTH_BACKOFF_MS[Math.min(tries, 4)]
           await sleep(clock, wait ?? 30_000, this.#life.signal)
         }
@@ -175,7 +176,7 @@ class SlackAdapter implements ChannelAdapter {
       await this.#receiver.start()
       if (this.#receiver instanceof HttpReceiver) void this.#readMissed()
     } catch (error) {
-      if (!this.#life.signal.aborted) log.error({ err: error }, 'Slack could not be started')
+      if (!this.#life.signal.aborted) log.error({ err: error }, 'could not start Slack')
     } finally {
       this.#tried = true
       first()
@@ -196,14 +197,14 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   state(): { readonly state: ChannelState; readonly reason?: string } {
-    if (this.#refused) return { state: 'failed', reason: `Slack refused the bot token (${this.#refused})` }
+    if (this.#refused) return { state: 'failed', reason: SLACK.botTokenRejected(this.#refused) }
     if (!this.#tried) return { state: 'starting' }
-    if (!this.#who) return { state: 'degraded', reason: 'Slack cannot be reached' }
+    if (!this.#who) return { state: 'degraded', reason: SLACK.notReached }
     return this.#receiver instanceof SocketReceiver ? this.#receiver.state() : { state: 'ready' }
   }
 
   #onToken(code: string | undefined): void {
-    if (code && this.#refused !== code) this.#options.tools.log.error({ code }, 'Slack refuses the bot token')
+    if (code && this.#refused !== code) this.#options.tools.log.error({ code }, 'Slack rejected the bot token')
     this.#refused = code
   }
 
@@ -240,7 +241,7 @@ class SlackAdapter implements ChannelAdapter {
   async #readMissed(): Promise<void> {
     const { log } = this.#options.tools
     const places = await this.#inbound?.missedConversations('slack').catch((error: unknown) => {
-      log.warn({ reason: messageOf(error) }, 'what was missed is not known')
+      log.warn({ reason: messageOf(error) }, 'could not list missed conversations')
       return []
     })
     for (const { to, after } of places ?? []) {
@@ -251,7 +252,7 @@ class SlackAdapter implements ChannelAdapter {
         }
       } catch (error) {
         if (this.#life.signal.aborted) return
-        log.warn({ reason: messageOf(error), to: to.id }, 'what was missed could not be read back')
+        log.warn({ reason: messageOf(error), to: to.id }, 'could not read missed messages')
       }
     }
   }
@@ -313,7 +314,7 @@ class SlackAdapter implements ChannelAdapter {
     if (outgoing.kind === 'card')
       return this.#poster.post(to, { body: cardBody(outgoing.card), metadata: metadataOf(key) })
     const parts = textParts(outgoing.text).map((text) => ({ body: markdownBody(text), plain: plainBody(text) }))
-    if (parts.length === 0) throw new PostRefusedError('There is nothing to post.')
+    if (parts.length === 0) throw new PostRefusedError(REFUSED.empty)
     return this.#poster.postAll(to, key, parts)
   }
 
@@ -328,7 +329,7 @@ class SlackAdapter implements ChannelAdapter {
   async edit(ref: MessageRef, outgoing: Outgoing): Promise<void> {
     if (outgoing.kind === 'file') return
     const text = outgoing.kind === 'text' ? textParts(outgoing.text)[0] : undefined
-    if (outgoing.kind === 'text' && text === undefined) throw new PostRefusedError('There is nothing to post.')
+    if (outgoing.kind === 'text' && text === undefined) throw new PostRefusedError(REFUSED.empty)
     const body = outgoing.kind === 'card' ? cardBody(outgoing.card) : markdownBody(text ?? '')
     await this.#poster.update(ref, body, { tries: 4 })
   }

@@ -1,5 +1,6 @@
 import type { Address, Attachment, MessageRef, PendingPost } from '../../src/channel/channel-adapter.ts'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
+import { REFUSED } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
 import type { SlackApi } from './api.ts'
@@ -38,7 +39,7 @@ export class Files {
   ): Promise<MessageRef> {
     const { api, poster } = this.#deps
     const bytes = Buffer.from(file.content)
-    if (bytes.length === 0) throw new PostRefusedError('The file is empty.')
+    if (bytes.length === 0) throw new PostRefusedError(REFUSED.emptyFile)
     const { channel, thread } = await poster.targetOf(to)
     const got = await api.call(
       'files.getUploadURLExternal',

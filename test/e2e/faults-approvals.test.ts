@@ -69,7 +69,7 @@ describe.each(WORLDS)('questions and answers on %s', (name) => {
     const old = await s.card(c)
     await Promise.all([s.world.press('alice', c, old.id, 'reject'), s.world.press('root', c, old.id, 'approve')])
     const told = (): boolean =>
-      (['alice', 'root'] as const).some((who) => s.world.private(who).some((t) => t.includes('Already decided')))
+      (['alice', 'root'] as const).some((who) => s.world.private(who).some((t) => t.includes('Already ')))
     await until(told)
     const next = await until(() => s.world.cards(c).find((x) => x.id !== old.id && x.buttons.length > 0))
     await s.world.press('alice', c, next.id, 'approve')

@@ -23,7 +23,7 @@ function card(more: Partial<CardView> = {}, payload = 'rm -rf "$X" ``` <b>\u202e
     tool: 'bash',
     header: 'remove <@U123> & more',
     payload: { filename: 'bash.sh', text: payload, sha256: sha256(payload), bytes: Buffer.byteLength(payload) },
-    covers: 'bash:rm',
+    label: 'bash:rm',
     because: 'rule no-deletes',
     warning: 'outside the workspace',
   }
@@ -232,7 +232,7 @@ describe('buttons, modals, commands', () => {
       await gate
       return { effective: false, text: 'Only ada may decide.' }
     }
-    const press = bench.sim.press(bench.ada, room, ref.id, 'ts:deny')
+    const press = bench.sim.press(bench.ada, room, ref.id, 'ts:reject')
     await press.ack
     expect(press.delivery.state).toBe('acked')
     expect(bench.inbound.decisions).toMatchObject([{ approval: 'a1b2c3', action: 'reject', by: { id: bench.ada } }])
@@ -255,7 +255,10 @@ describe('buttons, modals, commands', () => {
     await expect.poll(() => bench.sim.views.length).toBe(1)
     const id = bench.sim.views[0]?.id ?? ''
     const empty = bench.sim.submitView(bench.ada, id, { note: { note: ' ' } })
-    expect(await empty.ack).toMatchObject({ response_action: 'errors', errors: { choice: 'Please choose.' } })
+    expect(await empty.ack).toMatchObject({
+      response_action: 'errors',
+      errors: { choice: 'Choose Approve or Reject.' },
+    })
     const choice = { choice: { type: 'radio_buttons', selected_option: { value: 'approve' } } }
     const sent = bench.sim.submitView(bench.ada, id, { choice, note: { note: 'be careful' } })
     await sent.ack

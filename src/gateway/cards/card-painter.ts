@@ -1,9 +1,10 @@
-import type { Approval, ApprovalCall } from '../../approval/approval.ts'
+import type { Approval } from '../../approval/approval.ts'
 import { approvalsWithOldCards, findApproval, markCardUpToDate } from '../../approval/approvals.ts'
-import type { CardCall, CardView } from '../../channel/card.ts'
+import type { CardView } from '../../channel/card.ts'
 import type { Address, ChannelAdapter, MessageRef, PostLog } from '../../channel/channel-adapter.ts'
 import { createPostLog } from '../../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../../channel/post-once.ts'
+import { closedAbove, fileComment } from '../../copy/cards.ts'
 import { messageOf } from '../../util/errors.ts'
 import { shortId } from '../../util/ids.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
@@ -23,7 +24,7 @@ export function cardViewOf(approval: Approval): CardView {
   return {
     approval: id,
     turn: shortId(turn),
-    calls: calls.map(cardCall),
+    calls,
     always,
     ...(changed === undefined ? {} : { changed }),
     state:
@@ -35,17 +36,6 @@ export function cardViewOf(approval: Approval): CardView {
             ...(decidedBy === undefined ? {} : { by: decidedBy }),
             ...(note === undefined ? {} : { note }),
           },
-  }
-}
-
-function cardCall({ tool, header, payload, label, because, warning }: ApprovalCall): CardCall {
-  return {
-    tool,
-    header,
-    payload,
-    ...(label === undefined ? {} : { covers: label }),
-    ...(because === undefined ? {} : { because }),
-    ...(warning === undefined ? {} : { warning }),
   }
 }
 
@@ -68,7 +58,7 @@ export async function postCard(
       const call = card.calls[index]
       if (!call) continue
       const { filename, text, sha256, bytes } = call.payload
-      const comment = `${call.tool}: all of it, ${bytes} bytes, SHA-256 ${sha256}`
+      const comment = fileComment(call.tool, bytes, sha256)
       const file = { kind: 'file', name: filename, content: text, comment } as const
       const key = `${cardKey(approval.id)}:file:${index}`
       await postOnce(
@@ -159,8 +149,8 @@ async function postClosingLine(
   signal: AbortSignal,
 ): Promise<void> {
   const { adapter, approval, posts, to } = of
-  const by = approval.decidedBy === undefined ? '' : ` by ${approval.decidedBy}`
-  const text = `The card above is closed: ${approval.state}${by}.`
+  if (approval.state === 'open') return
+  const text = closedAbove(approval.state, approval.decidedBy)
   const key = `${cardKey(approval.id)}:closed`
   await postOnce(
     { adapter, posts, lanes, clock },

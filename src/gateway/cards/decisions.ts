@@ -8,6 +8,7 @@ import type {
   MessageRef,
 } from '../../channel/channel-adapter.ts'
 import { createPostLog, isCardInFlight, postOf } from '../../channel/post-log.ts'
+import { APPROVAL_GONE, alreadyDecided, NO_ALWAYS_HERE, NOTHING_CHANGED } from '../../copy/cards.ts'
 import type { User } from '../../identity/identities.ts'
 import { audit } from '../../store/audit.ts'
 import { claimOnce } from '../../store/seen.ts'
@@ -19,21 +20,8 @@ import { addressOf, approvalOfKey, postCard, redrawCardsSoon } from './card-pain
 
 const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', reject: 'rejected' }
 
-/** How a card ended, for somebody who comes late. */
-const ENDED: Record<Outcome, string> = {
-  approved: 'was approved',
-  always: 'was approved, always',
-  rejected: 'was rejected',
-  stopped: 'was stopped; nothing was run',
-  expired: 'has expired; nothing was run',
-  superseded: 'was replaced by a newer card',
-  unshowable: 'could not be shown whole; nothing was run',
-}
-
 /** When a deleted message that is not known is looked for again, ms. */
 const LOOK_AGAIN: readonly number[] = [200, 1000, 5000]
-
-const NO_ALWAYS = 'This card has no *Always allow*; nothing was changed.'
 
 /** Presses and typed answers: the only other way in. */
 export class Decisions {
@@ -48,7 +36,7 @@ export class Decisions {
     const { store, identities, config, clock } = this.#deps
     const approval = await findApproval(store.db, id)
     const workstream = approval && (await findWorkstream(store.db, approval.workstream))
-    if (!approval || !workstream) return no('I do not know this card; nothing was run by this press.')
+    if (!approval || !workstream) return no(APPROVAL_GONE)
     const user = by.bot ? undefined : await identities.userOf(platform, by.id)
     const allowed = user !== undefined && mayDecide(user, by.bot, workstream, config)
     await store.transaction((tx) =>
@@ -67,12 +55,10 @@ export class Decisions {
     return no(await this.#whyNot(id, action))
   }
 
-  async #whyNot(id: string, verb: DecisionAction): Promise<string> {
+  async #whyNot(id: string, action: DecisionAction): Promise<string> {
     const now = await findApproval(this.#deps.store.db, id)
-    if (!now || now.state === 'open') return verb === 'always' ? NO_ALWAYS : 'Nothing was changed.'
-    const by = now.decidedBy === undefined ? '' : ` by ${now.decidedBy}`
-    const [ended, ...more] = ENDED[now.state].split('; ')
-    return `Already decided: this card ${[`${ended}${by}`, ...more].join('; ')}.`
+    if (!now || now.state === 'open') return action === 'always' ? NO_ALWAYS_HERE : NOTHING_CHANGED
+    return alreadyDecided(now.state, now.decidedBy)
   }
 
   /** `y`, `n` or `a` as the whole message, while exactly one card is open here. True where it was an answer. */
@@ -86,7 +72,7 @@ export class Decisions {
     const outcome = ({ y: 'approved', n: 'rejected', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
     if (outcome === 'always' && !approval.always) {
       const first = await claimOnce(this.#deps.store.db, m.key, this.#deps.clock.now())
-      if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS })
+      if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS_HERE })
       return true
     }
     await this.#settle(approval, outcome, user, note, m.key)
