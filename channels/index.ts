@@ -27,7 +27,6 @@ export async function createChannels(config: Config, deps: AdapterDeps): Promise
     const slack = createSlackAdapter({
       config: config.channels.slack,
       tokens,
-      publicUrl: config.http.public_url,
       tools: deps,
     })
     adapters.push(slack.adapter)

@@ -1,126 +1,64 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { filesUnder, ROOT, RULES, readSources, type Sources } from './support/architecture.ts'
 
-const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..')
+const sources = readSources()
 
-/** A folder imports its own files and lower ranks only. */
-const RANKS: Readonly<Record<string, number>> = {
-  'src/util': 0,
-  'src/copy': 0.2,
-  'src/store': 0.5,
-  'src/config': 1,
-  'src/approval': 1,
-  'src/jobs': 1,
-  'src/workspace': 1,
-  'src/channel': 2,
-  'src/model': 2,
-  'channels/markdown': 2,
-  'channels/support': 2,
-  'src/identity': 3,
-  'src/workstream': 3,
-  'channels/discord': 3,
-  'channels/slack': 3,
-  'src/tool': 4,
-  'src/policy': 5,
-  'src/turn': 5,
-  'src/agent': 6,
-  'src/gateway': 6,
-  tools: 7,
-  'channels/index.ts': 7,
-  'src/app': 8,
-}
+/** The sources with one file changed or added. */
+const withFile = (file: string, change: (text: string) => string): Sources =>
+  new Map([...sources, [file, change(sources.get(file) ?? '')]])
 
-/** Each SDK has one home. */
-const HOMES: Readonly<Record<string, readonly string[]>> = {
-  'discord.js': ['channels/discord/'],
-  '@slack/bolt': ['channels/slack/'],
-  '@slack/web-api': ['channels/slack/'],
-  openai: ['src/model/openai-chat/'],
-  'better-sqlite3': ['src/store/'],
-  hono: ['src/gateway/operations/http-server.ts'],
-  'prom-client': ['src/gateway/operations/metrics.ts'],
-  commander: ['src/app/cli.ts'],
-  zod: ['src/config/'],
-}
+describe('the source', () => {
+  it('is all there', () => expect(sources.size).toBeGreaterThan(50))
 
-const CODE = ['src', 'channels', 'tools']
-
-function filesUnder(folder: string, ending: string): string[] {
-  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) return filesUnder(path, ending)
-    return path.endsWith(ending) ? [path] : []
+  it.each(Object.keys(RULES) as (keyof typeof RULES)[])('keeps the rule %s', (rule) => {
+    expect(RULES[rule](sources)).toEqual([])
   })
-}
+})
 
-const sources = CODE.flatMap((folder) => filesUnder(folder, '.ts'))
+describe('the rules see', () => {
+  const importing = (from: string) => (text: string) => `import { x } from '${from}'\n${text}`
+  const file = 'channels/slack/adapter.ts'
 
-function importsOf(file: string): string[] {
-  const text = readFileSync(join(ROOT, file), 'utf8')
-  const found = text.matchAll(/(?:^|\n)(?:import|export)[^;'"]*?from '([^']+)'|import\('([^']+)'\)|\nimport '([^']+)'/g)
-  return [...found].map((m) => m[1] ?? m[2] ?? m[3] ?? '')
-}
-
-function localImports(file: string): string[] {
-  return importsOf(file)
-    .filter((i) => i.startsWith('.'))
-    .map((i) => relative(ROOT, resolve(ROOT, dirname(file), i)))
-}
-
-function folderOf(file: string): string {
-  const known = Object.keys(RANKS).filter((f) => file === f || file.startsWith(`${f}/`))
-  return known.sort((a, b) => b.length - a.length)[0] ?? ''
-}
-
-describe('imports', () => {
-  it('covers every source file with a rank', () => {
-    expect(sources.length).toBeGreaterThan(50)
-    expect(sources.filter((f) => folderOf(f) === '')).toEqual([])
+  it('an adapter that reaches for a decision', () => {
+    const changed = withFile(file, importing('../../src/approval/approvals.ts'))
+    expect(RULES.adapterReach(changed)).toEqual([`${file} imports src/approval/approvals.ts`])
   })
 
-  it('go to lower ranks only', () => {
-    const wrong = sources.flatMap((file) =>
-      localImports(file)
-        .filter((to) => to.endsWith('.ts') && folderOf(to) !== folderOf(file))
-        .filter((to) => (RANKS[folderOf(to)] ?? 99) >= (RANKS[folderOf(file)] ?? -1))
-        .map((to) => `${file} imports ${to}`),
-    )
-    expect(wrong).toEqual([])
+  it('one adapter that imports the other', () => {
+    const changed = withFile(file, importing('../discord/limits.ts'))
+    expect(RULES.siblings(changed)).toEqual([`${file} imports channels/discord/limits.ts`])
   })
 
-  it('make no cycle, types included', () => {
-    const state = new Map<string, 'open' | 'done'>()
-    const cycles: string[] = []
-    const visit = (file: string, path: readonly string[]): void => {
-      if (state.get(file) === 'done') return
-      if (state.get(file) === 'open') {
-        cycles.push([...path.slice(path.indexOf(file)), file].join(' -> '))
-        return
-      }
-      state.set(file, 'open')
-      for (const to of localImports(file)) if (to.endsWith('.ts')) visit(to, [...path, file])
-      state.set(file, 'done')
-    }
-    for (const file of sources) visit(file, [])
-    expect(cycles).toEqual([])
+  it('a table that is named in a second file', () => {
+    const changed = withFile('src/gateway/access.ts', (text) => `${text}\ndb.selectFrom('turns')\n`)
+    expect(RULES.tables(changed)).toEqual(['src/gateway/access.ts names turns'])
   })
 
-  it('keep each SDK in its one home', () => {
-    const wrong = sources.flatMap((file) =>
-      importsOf(file).flatMap((i) => {
-        const home = Object.keys(HOMES).find((name) => i === name || i.startsWith(`${name}/`))
-        const allowed = home === undefined || (HOMES[home] ?? []).some((place) => file.startsWith(place))
-        return allowed ? [] : [`${file} imports ${i}`]
-      }),
-    )
-    expect(wrong).toEqual([])
+  it('a package without a home', () => {
+    const changed = withFile('src/util/ids.ts', importing('left-pad'))
+    expect(RULES.homeless(changed)).toEqual(['src/util/ids.ts imports left-pad'])
   })
 
-  it('never reach into tests', () => {
-    const wrong = sources.filter((file) => localImports(file).some((to) => to.startsWith('test/')))
-    expect(wrong).toEqual([])
+  it('a function of 61 lines', () => {
+    const changed = withFile('src/util/ids.ts', (text) => `${text}function long() {\n${'  x()\n'.repeat(59)}}\n`)
+    expect(RULES.longFunctions(changed)).toHaveLength(1)
+    const fits = withFile('src/util/ids.ts', (text) => `${text}function long() {\n${'  x()\n'.repeat(58)}}\n`)
+    expect(RULES.longFunctions(fits)).toEqual([])
+  })
+
+  it('a file of 351 lines, a platform’s name, an import upwards, a cycle', () => {
+    const long = withFile('src/util/ids.ts', () => 'x\n'.repeat(351))
+    expect(RULES.longFiles(long)).toEqual(['src/util/ids.ts: 351 lines'])
+    const named = withFile('src/gateway/access.ts', (text) => `${text}const p = 'slack'\n`)
+    expect(RULES.platformNames(named)).toEqual(['src/gateway/access.ts names a platform'])
+    const upwards = withFile('src/util/ids.ts', importing('../store/store.ts'))
+    expect(RULES.upwards(upwards)).toEqual(['src/util/ids.ts imports src/store/store.ts'])
+    const round = withFile('src/turn/turns.ts', importing('./journal.ts'))
+    expect(RULES.cycles(round)).toEqual([expect.stringContaining('src/turn/journal.ts')])
+    const reaching = withFile('src/gateway/access.ts', importing('../../tools/index.ts'))
+    expect(RULES.topRoom(reaching)).toEqual(['src/gateway/access.ts imports tools/index.ts'])
   })
 })
 
@@ -133,13 +71,6 @@ describe('the tree', () => {
         .sort()
     expect(names('.json').length).toBeGreaterThan(0)
     expect(names('.ts')).toEqual(names('.json'))
-  })
-
-  it('has no source file over 400 lines', () => {
-    const long = sources
-      .map((file) => ({ file, lines: readFileSync(join(ROOT, file), 'utf8').split('\n').length }))
-      .filter(({ lines }) => lines > 401)
-    expect(long).toEqual([])
   })
 
   it('has every path that the documents name', () => {

@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import type { CatalogTool, ReadyPlan, RunContext, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { runProcess } from '../src/util/run-process.ts'
+import type { Clock } from '../src/util/time.ts'
 import { oneLine, plainTerminal } from '../src/util/visible.ts'
+import type { RunAs } from '../src/workspace/workspace.ts'
 import file from './bash.json' with { type: 'json' }
 import { blockedBy } from './support/blocklist.ts'
 import { OutputCollector } from './support/output-collector.ts'
 import { invalid, NOT_VALID } from './support/plans.ts'
 import { scrubEnv } from './support/scrub-env.ts'
-import type { ToolSettings } from './support/settings.ts'
 
 interface Args {
   readonly command: string
@@ -18,12 +19,23 @@ interface Args {
   readonly stop_on_error?: boolean
 }
 
+export interface BashDeps {
+  readonly clock: Clock
+  /** How long a script may run where the call names no timeout, ms. */
+  readonly timeoutMs: number
+  readonly runAs: RunAs | undefined
+  /** The gateway's environment, from which the script's is taken. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Names that pass to the script although they look like secrets. */
+  readonly passEnv: readonly string[]
+}
+
 /** A script in a process group of its own, as the workspace's user, with a scrubbed environment. */
-export function createBashTool(settings: ToolSettings): CatalogTool {
+export function createBashTool(deps: BashDeps): CatalogTool {
   return defineTool<Args>(file, async (args, scope) => {
     const command = args.command.replace(/\r\n/g, '\n')
-    if (!command.trim()) return invalid(NOT_VALID, 'Error: command is empty')
-    const timeoutMs = args.timeout === undefined ? settings.timeoutMs : args.timeout * 1000
+    if (!command.trim()) return invalid(NOT_VALID, 'Error: command is empty.')
+    const timeoutMs = args.timeout === undefined ? deps.timeoutMs : args.timeout * 1000
     const stopOnError = args.stop_on_error === true
     const blocked = blockedBy(command)
     return {
@@ -35,7 +47,8 @@ export function createBashTool(settings: ToolSettings): CatalogTool {
       acts: [{ act: 'exec', label: 'bash', name: 'bash' }],
       ...(blocked === undefined ? {} : { blocked }),
       fingerprint: JSON.stringify([command, timeoutMs, stopOnError, scope.root]),
-      run: (context) => run({ command, timeoutMs, stopOnError, cwd: scope.root }, context, settings),
+      timeLimitMs: timeoutMs,
+      run: (context) => run({ command, timeoutMs, stopOnError, cwd: scope.root }, context, deps),
     } satisfies ReadyPlan
   })
 }
@@ -43,15 +56,15 @@ export function createBashTool(settings: ToolSettings): CatalogTool {
 function headerOf(command: string, { timeout, stop_on_error }: Args): string {
   const lines = command.trim().split('\n')
   const more = lines.length > 1 ? ` (${lines.length - 1} more lines)` : ''
-  const settings = [timeout === undefined ? '' : `timeout ${timeout} s`, stop_on_error ? 'stops on error' : '']
-  const said = settings.filter(Boolean).join(', ')
+  const options = [timeout === undefined ? '' : `timeout ${timeout} s`, stop_on_error ? 'stops on error' : '']
+  const said = options.filter(Boolean).join(', ')
   return `${said ? `[${said}] ` : ''}${oneLine(lines[0] ?? '', 100)}${more}`
 }
 
 async function run(
   job: { command: string; timeoutMs: number; stopOnError: boolean; cwd: string },
-  { signal, onOutput }: RunContext,
-  { runAs, env, passEnv, clock }: ToolSettings,
+  { signal, progress }: RunContext,
+  { runAs, env, passEnv, clock }: BashDeps,
 ): Promise<ToolResult> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-'))
   try {
@@ -68,7 +81,7 @@ async function run(
         timeoutMs: job.timeoutMs,
         signal,
         ...(runAs ? { as: runAs } : {}),
-        onOutput: (stream, text) => onOutput(output.add(stream, text)),
+        onOutput: (stream, text) => progress({ kind: 'output', text: output.add(stream, text) }),
       },
       clock,
     )
@@ -86,12 +99,12 @@ function toResult(
 ): ToolResult {
   const content = [{ type: 'text' as const, text: text || '(no output)' }]
   if (result.ended === 'timeout') {
-    const trailer = `[timed out after ${timeoutMs / 1000} s and was ended; what it had done until then is unknown]`
+    const trailer = `[timed out after ${timeoutMs / 1000} s and was stopped; how much of it took effect is unknown]`
     return { content, isError: true, trailer }
   }
-  if (result.signal !== null) return { content, isError: true, trailer: `[ended by ${result.signal}]` }
+  if (result.signal !== null) return { content, isError: true, trailer: `[killed by ${result.signal}]` }
   const code = result.code ?? 0
-  // 1 is what grep and test answer for "no": only a script told to stop on errors means a failure by it.
+  // grep and test exit with 1 for "no": it means a failure only where the script stops on errors.
   const isError = code >= 2 || (stopOnError && code !== 0)
   return { content, isError, ...(code === 0 ? {} : { trailer: `[exit code: ${code}]` }) }
 }

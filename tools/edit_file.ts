@@ -1,14 +1,14 @@
-import { createTwoFilesPatch } from 'diff'
 import type { CatalogTool, PlanScope, ReadyPlan, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
 import { sha256 } from '../src/util/ids.ts'
 import { hashOf, isBinary, readWholeFile, writeWholeFile } from '../src/workspace/files.ts'
-import { type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
+import { type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
+import type { RunAs } from '../src/workspace/workspace.ts'
 import file from './edit_file.json' with { type: 'json' }
+import { changeDiff } from './support/change-diff.ts'
 import { applyEdits, type Edit, EditError, replaceAll } from './support/edits.ts'
-import { invalid, NOT_VALID, observed, pathAct, planned, stillAt } from './support/plans.ts'
-import type { ToolSettings } from './support/settings.ts'
+import { checkUnmoved, invalid, NOT_VALID, observed, pathAct, planned } from './support/plans.ts'
 
 interface Args {
   readonly path: string
@@ -24,19 +24,26 @@ interface Change {
   readonly summary: string
 }
 
+export interface EditFileDeps {
+  /** The gateway's own files and folders, absolute after symlinks. */
+  readonly ownPaths: readonly string[]
+  readonly runAs: RunAs | undefined
+}
+
 /** Exact replacements in a file that was read and has not changed since. */
-export function createEditFileTool(settings: ToolSettings): CatalogTool {
+export function createEditFileTool({ ownPaths, runAs }: EditFileDeps): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
       const wrong = shapeFault(args)
       if (wrong) return invalid(NOT_VALID, `Error: ${wrong}`)
-      const place = await resolvePath(args.path, { root: scope.root, ownPaths: settings.ownPaths })
+      const rules = { root: scope.root, ownPaths }
+      const place = await resolvePath(args.path, rules)
       const header = place.shown
       const before = await readWholeFile(place)
       const guard = readGuard(before, place, scope)
       if (guard) return invalid(header, `Error: ${guard}`)
       try {
-        return await readyPlan({ args, place, before, scope, settings, change: changeOf(before, args) })
+        return await readyPlan({ args, place, rules, before, scope, runAs, change: changeOf(before, args) })
       } catch (error) {
         if (error instanceof EditError) return invalid(header, `Error: ${error.message}`)
         throw error
@@ -45,26 +52,17 @@ export function createEditFileTool(settings: ToolSettings): CatalogTool {
   )
 }
 
-async function readyPlan(of: {
-  args: Args
-  place: ResolvedPath
-  before: Buffer
-  scope: PlanScope
-  settings: ToolSettings
-  change: Change
-}): Promise<ReadyPlan> {
-  const { args, place, before, scope, settings, change } = of
-  const diff = createTwoFilesPatch(
-    place.shown,
-    place.shown,
-    before.toString('utf8'),
-    change.text,
-    undefined,
-    undefined,
-    {
-      context: 3,
-    },
-  )
+interface EditJob {
+  readonly args: Args
+  readonly place: ResolvedPath
+  readonly rules: PathRules
+  readonly scope: PlanScope
+  readonly runAs: RunAs | undefined
+}
+
+async function readyPlan(job: EditJob & { before: Buffer; change: Change }): Promise<ReadyPlan> {
+  const { place, before, change } = job
+  const diff = changeDiff(place.shown, before.toString('utf8'), change.text)
   return {
     kind: 'ready',
     header: `${place.shown} (${change.summary})`,
@@ -74,20 +72,20 @@ async function readyPlan(of: {
     acts: [{ act: 'exec', label: 'edit_file', name: 'edit_file' }, pathAct('write', place)],
     ...(place.linked ? { warning: `the path is a symlink to ${place.path}` } : {}),
     fingerprint: JSON.stringify([place.path, hashOf(before), sha256(change.text)]),
-    run: () => observed(() => run(args, place, scope, settings)),
+    run: () => observed(() => run(job)),
   }
 }
 
 function shapeFault(args: Args): string | undefined {
   const batch = args.edits !== undefined && args.edits.length > 0
   if (batch && (args.old_string !== undefined || args.new_string !== undefined)) {
-    return 'give either old_string and new_string, or edits, not both'
+    return 'Give either old_string and new_string, or edits, not both.'
   }
-  if (batch && args.replace_all) return 'replace_all cannot be combined with edits'
-  if (args.replace_all && args.near_line !== undefined) return 'replace_all cannot be combined with near_line'
+  if (batch && args.replace_all) return 'replace_all cannot be combined with edits.'
+  if (args.replace_all && args.near_line !== undefined) return 'replace_all cannot be combined with near_line.'
   for (const [edit, name] of editsOf(args)) {
-    if (!edit.old_string) return `${name}old_string is missing`
-    if (edit.old_string === edit.new_string) return `${name}old_string and new_string are the same`
+    if (!edit.old_string) return `${name}old_string is missing.`
+    if (edit.old_string === edit.new_string) return `${name}old_string and new_string are the same.`
   }
   return undefined
 }
@@ -99,11 +97,11 @@ function editsOf(args: Args): readonly (readonly [Edit, string])[] {
 }
 
 function readGuard(before: Buffer, place: ResolvedPath, scope: PlanScope): string | undefined {
-  if (isBinary(before)) return `${place.shown} is a binary file`
-  if (!isExactUtf8(before)) return `${place.shown} is not valid UTF-8; edit it with bash`
+  if (isBinary(before)) return `${place.shown} is a binary file.`
+  if (!isExactUtf8(before)) return `${place.shown} is not valid UTF-8. Edit it with bash.`
   const known = scope.files.hashOf(place.path)
-  if (known === undefined) return `${place.shown} must be read with read_file or diff_file before it is edited`
-  if (known !== hashOf(before)) return `${place.shown} has changed since it was read; read it again`
+  if (known === undefined) return `${place.shown} must be read with read_file or diff_file before you edit it.`
+  if (known !== hashOf(before)) return `${place.shown} has changed since you read it. Read it again.`
   return undefined
 }
 
@@ -118,7 +116,7 @@ function changeOf(before: Buffer, args: Args): Change {
   if (args.replace_all) {
     const [only] = edits
     const done = replaceAll(text, only?.[0] ?? { old_string: '', new_string: '' })
-    return { text: done.text, summary: `all ${done.count} places` }
+    return { text: done.text, summary: done.count === 1 ? '1 replacement' : `${done.count} replacements` }
   }
   const done = applyEdits(
     text,
@@ -130,18 +128,18 @@ function changeOf(before: Buffer, args: Args): Change {
   return { text: done, summary: removed > 0 ? `${what}, ${removed} characters removed` : what }
 }
 
-async function run(args: Args, place: ResolvedPath, scope: PlanScope, settings: ToolSettings): Promise<ToolResult> {
-  await stillAt(args.path, place, scope, settings)
+async function run({ args, place, rules, scope, runAs }: EditJob): Promise<ToolResult> {
+  await checkUnmoved(args.path, place, rules)
   const before = await readWholeFile(place)
   const guard = readGuard(before, place, scope)
-  if (guard) return failure(`Error: ${guard}. Nothing was changed.`)
+  if (guard) return failure(`Error: ${guard} Nothing was changed.`)
   try {
     const change = changeOf(before, args)
-    await writeWholeFile(place, change.text, settings.runAs)
+    await writeWholeFile(place, change.text, runAs)
     scope.files.markRead(place.path, sha256(change.text))
     return success(`Edited ${place.shown}: ${change.summary}.`)
   } catch (error) {
-    if (error instanceof EditError) return failure(`Error: the file has changed: ${error.message}`)
+    if (error instanceof EditError) return failure(`Error: The file has changed. ${error.message}`)
     throw error
   }
 }

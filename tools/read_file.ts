@@ -3,10 +3,9 @@ import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
 import { imageMime } from '../src/util/image-mime.ts'
 import { hashOf, isBinary, readWholeFile } from '../src/workspace/files.ts'
-import { type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
+import { type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import file from './read_file.json' with { type: 'json' }
-import { observed, pathAct, planned, stillAt } from './support/plans.ts'
-import type { ToolSettings } from './support/settings.ts'
+import { checkUnmoved, observed, pathAct, planned } from './support/plans.ts'
 
 interface Args {
   readonly path: string
@@ -17,11 +16,17 @@ interface Args {
 /** Largest image that is sent, bytes. */
 const MAX_IMAGE_BYTES = 4 * 1024 * 1024
 
+export interface ReadFileDeps {
+  /** The gateway's own files and folders, absolute after symlinks. */
+  readonly ownPaths: readonly string[]
+}
+
 /** Numbered lines of text, or an image; what was read is remembered with its hash. */
-export function createReadFileTool(settings: ToolSettings): CatalogTool {
+export function createReadFileTool({ ownPaths }: ReadFileDeps): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
-      const place = await resolvePath(args.path, { root: scope.root, ownPaths: settings.ownPaths })
+      const rules = { root: scope.root, ownPaths }
+      const place = await resolvePath(args.path, rules)
       await markEarly(place, scope)
       return {
         kind: 'ready',
@@ -31,23 +36,27 @@ export function createReadFileTool(settings: ToolSettings): CatalogTool {
         label: 'read_file',
         acts: [{ act: 'exec', label: 'read_file', name: 'read_file' }, pathAct('read', place)],
         fingerprint: JSON.stringify([place.path, args.offset, args.limit]),
-        run: () => observed(() => run(args, place, scope, settings)),
+        run: () => observed(() => run(args, { place, rules }, scope)),
       }
     }),
   )
 }
 
-/** An edit in the same step counts on this read: inside the workspace it is noted when it is planned. */
+/** An edit in the same step relies on this read: inside the workspace it counts as soon as it is planned. */
 async function markEarly(place: ResolvedPath, scope: PlanScope): Promise<void> {
   if (place.zone !== 'workspace' || !place.exists) return
   const bytes = await readWholeFile(place).catch(() => undefined)
   if (bytes) scope.files.markRead(place.path, hashOf(bytes))
 }
 
-async function run(args: Args, place: ResolvedPath, scope: PlanScope, settings: ToolSettings): Promise<ToolResult> {
+async function run(
+  args: Args,
+  { place, rules }: { place: ResolvedPath; rules: PathRules },
+  scope: PlanScope,
+): Promise<ToolResult> {
   let bytes: Buffer
   try {
-    await stillAt(args.path, place, scope, settings)
+    await checkUnmoved(args.path, place, rules)
     bytes = await readWholeFile(place)
   } catch (error) {
     scope.files.unmark(place.path)
@@ -60,7 +69,7 @@ async function run(args: Args, place: ResolvedPath, scope: PlanScope, settings: 
   }
   if (isBinary(bytes)) {
     scope.files.unmark(place.path)
-    return failure(`Error: ${place.shown} is a binary file (${bytes.length} bytes)`)
+    return failure(`Error: ${place.shown} is a binary file (${bytes.length} bytes).`)
   }
   scope.files.markRead(place.path, hashOf(bytes))
   return success(numbered(bytes.toString('utf8'), args))
@@ -69,7 +78,7 @@ async function run(args: Args, place: ResolvedPath, scope: PlanScope, settings: 
 function numbered(text: string, { offset = 1, limit }: Args): string {
   if (text === '') return '(empty file)'
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/)
-  if (offset > lines.length) return `(the file has ${lines.length} lines; line ${offset} is past its end)`
+  if (offset > lines.length) return `(the file has ${lines.length} lines; line ${offset} is past the end)`
   const end = limit === undefined ? lines.length : offset - 1 + limit
   return lines
     .slice(offset - 1, end)
@@ -77,7 +86,7 @@ function numbered(text: string, { offset = 1, limit }: Args): string {
     .join('\n')
 }
 
-/** Formats that are images although no provider takes them. */
+/** Also recognizes image formats that no provider accepts. */
 function imageKind(bytes: Uint8Array): string | undefined {
   const known = imageMime(bytes)
   if (known) return known
@@ -89,10 +98,9 @@ function imageKind(bytes: Uint8Array): string | undefined {
 
 function imageResult(place: ResolvedPath, bytes: Buffer, mime: string, vision: boolean): ToolResult {
   const named = `${place.shown}: ${mime}, ${bytes.length} bytes`
-  if (!imageMime(bytes)) return success(`[image ${named}; this format cannot be shown to a model]`)
+  if (!imageMime(bytes)) return success(`[image ${named}; models cannot view this format]`)
   if (!vision) return success(`[image ${named}; this model cannot see images]`)
-  if (bytes.length > MAX_IMAGE_BYTES)
-    return success(`[image ${named}; larger than the 4 MB that can be shown to a model]`)
+  if (bytes.length > MAX_IMAGE_BYTES) return success(`[image ${named}; too large to show, the limit is 4 MB]`)
   return {
     content: [
       { type: 'text', text: `[image ${named}]` },

@@ -3,13 +3,14 @@ import type { CatalogTool, PlanScope, RunContext, ToolResult } from '../src/tool
 import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
 import { runProcess } from '../src/util/run-process.ts'
+import type { Clock } from '../src/util/time.ts'
 import { plainTerminal } from '../src/util/visible.ts'
-import { PathError, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
+import { PathError, type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
+import type { RunAs } from '../src/workspace/workspace.ts'
 import file from './search.json' with { type: 'json' }
 import { type Chosen, chooseFiles } from './support/choose-files.ts'
-import { invalid, NOT_VALID, observed, pathAct, planned, stillAt } from './support/plans.ts'
+import { checkUnmoved, invalid, NOT_VALID, observed, pathAct, planned } from './support/plans.ts'
 import { scrubEnv } from './support/scrub-env.ts'
-import type { ToolSettings } from './support/settings.ts'
 import { type FileHits, showHits } from './support/show-hits.ts'
 
 interface Args {
@@ -26,13 +27,25 @@ const MAX_OUTPUT_CHARS = 4 * 1024 * 1024
 /** Paths given to one grep: well below the system's limit for arguments. */
 const FILES_PER_GREP = 500
 
+export interface SearchDeps {
+  readonly clock: Clock
+  /** How long one search may take, ms. */
+  readonly timeoutMs: number
+  readonly runAs: RunAs | undefined
+  /** The gateway's own files and folders, absolute after symlinks: never searched. */
+  readonly ownPaths: readonly string[]
+  /** The gateway's environment, from which grep's is taken. */
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
 /** We choose the files, `grep -E` matches. */
-export function createSearchTool(settings: ToolSettings): CatalogTool {
+export function createSearchTool(deps: SearchDeps): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
-      if (!args.query) return invalid(NOT_VALID, 'Error: query is empty')
-      const place = await resolvePath(args.path || '.', { root: scope.root, ownPaths: settings.ownPaths })
-      if (!place.exists) throw new PathError('not-found', `${place.shown}: no such file or directory`)
+      if (!args.query) return invalid(NOT_VALID, 'Error: query is empty.')
+      const rules = { root: scope.root, ownPaths: deps.ownPaths }
+      const place = await resolvePath(args.path || '.', rules)
+      if (!place.exists) throw new PathError('not-found', `${place.shown}: no such file or directory.`)
       return {
         kind: 'ready',
         header: `${args.query}${args.path ? ` in ${place.shown}` : ''}`,
@@ -41,7 +54,8 @@ export function createSearchTool(settings: ToolSettings): CatalogTool {
         label: 'search',
         acts: [{ act: 'exec', label: 'search', name: 'search' }, pathAct('read', place)],
         fingerprint: JSON.stringify([place.path, args.query]),
-        run: (context) => observed(() => run(args, place, context, scope, settings)),
+        timeLimitMs: deps.timeoutMs,
+        run: (context) => observed(() => run(args, { place, rules }, context, scope, deps)),
       }
     }),
   )
@@ -49,13 +63,14 @@ export function createSearchTool(settings: ToolSettings): CatalogTool {
 
 async function run(
   args: Args,
-  place: ResolvedPath,
+  { place, rules }: { place: ResolvedPath; rules: PathRules },
   { signal }: RunContext,
   scope: PlanScope,
-  settings: ToolSettings,
+  deps: SearchDeps,
 ): Promise<ToolResult> {
-  await stillAt(args.path || '.', place, scope, settings)
-  const own = settings.ownPaths
+  const until = deps.clock.now() + deps.timeoutMs
+  await checkUnmoved(args.path || '.', place, rules)
+  const own = deps.ownPaths
   const may = (path: string): boolean => scope.mayRead(path) && !own.some((o) => path === o || path.startsWith(`${o}/`))
   const chosen = await chooseFiles(place.path, may, signal)
   const hits: FileHits[] = []
@@ -63,7 +78,8 @@ async function run(
   for (let at = 0; at < chosen.files.length || at === 0; at += FILES_PER_GREP) {
     const found = await grep(args.query, chosen.files.slice(at, at + FILES_PER_GREP), {
       signal,
-      settings,
+      deps,
+      until,
       cwd: scope.root,
     })
     if (typeof found === 'string') return failure(`Error: ${found}`)
@@ -82,9 +98,9 @@ function remarks({ withheld, truncated }: Chosen): string[] {
   const said: string[] = []
   if (withheld > 0)
     said.push(
-      `(${withheld} ${withheld === 1 ? 'file was' : 'files were'} left out: they may hold secrets, or policy would have to be asked)`,
+      `(${withheld} ${withheld === 1 ? 'file was' : 'files were'} left out: possible secrets, or files that need approval to read)`,
     )
-  if (truncated) said.push('(there are more files than one search looks at; give a narrower path)')
+  if (truncated) said.push('(there are too many files for one search; give a narrower path)')
   return said
 }
 
@@ -92,10 +108,10 @@ function remarks({ withheld, truncated }: Chosen): string[] {
 async function grep(
   query: string,
   files: readonly string[],
-  { signal, settings, cwd }: { signal: AbortSignal; settings: ToolSettings; cwd: string },
+  { signal, deps, until, cwd }: { signal: AbortSignal; deps: SearchDeps; until: number; cwd: string },
 ): Promise<readonly FileHits[] | string> {
   let out = ''
-  let complaint = ''
+  let stderr = ''
   const full = new AbortController()
   const result = await runProcess(
     {
@@ -110,24 +126,23 @@ async function grep(
         ...(files.length > 0 ? files : ['/dev/null']),
       ],
       cwd,
-      env: { ...scrubEnv(settings.env), LC_ALL: 'C.UTF-8' },
-      timeoutMs: settings.timeoutMs,
+      env: { ...scrubEnv(deps.env), LC_ALL: 'C.UTF-8' },
+      timeoutMs: until - deps.clock.now(),
       signal: AbortSignal.any([signal, full.signal]),
-      ...(settings.runAs ? { as: settings.runAs } : {}),
+      ...(deps.runAs ? { as: deps.runAs } : {}),
       onOutput(stream, text) {
         if (stream === 'stdout') out += text
-        else complaint = (complaint + text).slice(0, 1000)
+        else stderr = (stderr + text).slice(0, 1000)
         if (out.length > MAX_OUTPUT_CHARS) full.abort()
       },
     },
-    settings.clock,
+    deps.clock,
   )
   signal.throwIfAborted()
-  if (result.ended === 'timeout')
-    return `the search took longer than ${settings.timeoutMs / 1000} s; give a narrower path`
-  // grep also says 2 when a file went away meanwhile; only a bad pattern is complained of with -s.
-  if ((result.code ?? 0) > 1 && complaint.trim())
-    return `not a valid extended regular expression: ${complaint.replace(/^grep: /, '').trim()}`
+  if (result.ended === 'timeout') return `The search took longer than ${deps.timeoutMs / 1000} s. Give a narrower path.`
+  // grep also exits with 2 when a file disappears during the search; with -s only a bad pattern writes an error.
+  if ((result.code ?? 0) > 1 && stderr.trim())
+    return `query is not a valid extended regular expression: ${stderr.replace(/^grep: /, '').trim()}.`
   return parseHits(full.signal.aborted ? out.slice(0, out.lastIndexOf('\n') + 1) : out)
 }
 

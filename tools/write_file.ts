@@ -3,9 +3,9 @@ import { defineTool } from '../src/tool/define-tool.ts'
 import { success } from '../src/tool/run-plan.ts'
 import { sha256 } from '../src/util/ids.ts'
 import { hashOf, readWholeFile, writeWholeFile } from '../src/workspace/files.ts'
-import { PathError, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
-import { observed, pathAct, planned, stillAt } from './support/plans.ts'
-import type { ToolSettings } from './support/settings.ts'
+import { PathError, type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
+import type { RunAs } from '../src/workspace/workspace.ts'
+import { checkUnmoved, observed, pathAct, planned } from './support/plans.ts'
 import file from './write_file.json' with { type: 'json' }
 
 interface Args {
@@ -14,17 +14,24 @@ interface Args {
   readonly mode?: 'overwrite' | 'append'
 }
 
+export interface WriteFileDeps {
+  /** The gateway's own files and folders, absolute after symlinks. */
+  readonly ownPaths: readonly string[]
+  readonly runAs: RunAs | undefined
+}
+
 /** Creates, replaces or appends; each of the three has its own approval label. */
-export function createWriteFileTool(settings: ToolSettings): CatalogTool {
+export function createWriteFileTool({ ownPaths, runAs }: WriteFileDeps): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
-      const place = await resolvePath(args.path, { root: scope.root, ownPaths: settings.ownPaths })
+      const rules = { root: scope.root, ownPaths }
+      const place = await resolvePath(args.path, rules)
       const before = place.exists ? await readWholeFile(place) : undefined
       const append = args.mode === 'append'
       const unread = before !== undefined && scope.files.hashOf(place.path) !== hashOf(before)
       const label = append ? 'append_file' : unread ? 'overwrite_file' : 'write_file'
       const warnings = [
-        ...(unread && !append ? ['replaces a file that was not read in this conversation'] : []),
+        ...(unread && !append ? ['replaces a file that the model has not read'] : []),
         ...(place.linked ? [`the path is a symlink to ${place.path}`] : []),
       ]
       const verb = append ? 'append to' : before === undefined ? 'create' : 'replace'
@@ -37,18 +44,22 @@ export function createWriteFileTool(settings: ToolSettings): CatalogTool {
         acts: [{ act: 'exec', label, name: 'write_file' }, pathAct('write', place)],
         ...(warnings.length > 0 ? { warning: warnings.join('; ') } : {}),
         fingerprint: JSON.stringify([place.path, append, sha256(args.content), before === undefined]),
-        run: () => observed(() => run(args, place, scope, settings)),
+        run: () => observed(() => run(args, { place, rules, runAs }, scope)),
       }
     }),
   )
 }
 
-async function run(args: Args, place: ResolvedPath, scope: PlanScope, settings: ToolSettings): Promise<ToolResult> {
-  await stillAt(args.path, place, scope, settings)
+async function run(
+  args: Args,
+  { place, rules, runAs }: { place: ResolvedPath; rules: PathRules; runAs: RunAs | undefined },
+  scope: PlanScope,
+): Promise<ToolResult> {
+  await checkUnmoved(args.path, place, rules)
   const added = Buffer.from(args.content)
   let content = added
   if (args.mode === 'append') content = Buffer.concat([await existing(place), added])
-  await writeWholeFile(place, content, settings.runAs)
+  await writeWholeFile(place, content, runAs)
   scope.files.markRead(place.path, hashOf(content))
   const verb = args.mode === 'append' ? 'Appended' : 'Wrote'
   return success(`${verb} ${args.content.length} characters to ${place.shown}.`)

@@ -196,8 +196,8 @@ export class DiscordCanvas implements TurnCanvas {
 
   /** Parts from before a restart, with what stands there, so that only what differs is edited. */
   async #recall(signal: AbortSignal): Promise<Map<string, Shown>> {
-    await adoptPending({ ...this.#deps.post, posts: this.#posts }, this.#to, `${this.#turn}/`, signal)
-    const known = await this.#posts.known(`${this.#turn}/`)
+    await adoptPending({ ...this.#deps.post, posts: this.#posts }, this.#to, this.#turn, signal)
+    const known = await this.#posts.known(this.#turn)
     const shown = new Map<string, Shown>()
     for (const [key, ref] of known) {
       if (!isPartKey(key, this.#turn)) continue

@@ -1,10 +1,8 @@
-import { App } from '@slack/bolt'
 import type { AdapterDeps } from '../../src/channel/adapter-deps.ts'
 import type { CardView } from '../../src/channel/card.ts'
 import type {
   Address,
   ChannelAdapter,
-  ChannelState,
   EphemeralLine,
   InboundHandler,
   InboundMessage,
@@ -16,14 +14,15 @@ import type { SlackConfig } from '../../src/config/config.ts'
 import { REFUSED, SLACK } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sleep } from '../../src/util/time.ts'
-import { isDirect, postTargetOf } from './address.ts'
-import { clientOptions, SlackApi, sdkLogger } from './api.ts'
+import { isDirect, permalinkOf, postTargetOf } from './address.ts'
+import { SlackApi } from './api.ts'
+import { createApp, type Self } from './app.ts'
 import { SlackCanvas } from './canvas.ts'
 import { cardBody, filesBefore } from './cards.ts'
 import { codeOf, isTokenCode, SlackUnclearError } from './errors.ts'
 import { Files } from './files.ts'
 import { HttpReceiver } from './http-receiver.ts'
-import { type InboundContext, peopleIn, toInbound } from './inbound.ts'
+import { type InboundContext, peopleIn, teamOf, toInbound } from './inbound.ts'
 import { Interactions } from './interactions.ts'
 import { type Json, textIn } from './json.ts'
 import { LIMITS } from './limits.ts'
@@ -32,13 +31,13 @@ import { People } from './people.ts'
 import { metadataOf, Poster } from './poster.ts'
 import { RateLimiter } from './rate-limiter.ts'
 import { ReadBack } from './read-back.ts'
+import { Recipients } from './recipients.ts'
 import { SocketReceiver } from './socket-receiver.ts'
 import type { Feature } from './status.ts'
 
 export interface SlackAdapterOptions {
   readonly config: SlackConfig
   readonly tokens: { readonly bot: string; readonly app?: string; readonly signingSecret?: string }
-  readonly publicUrl: string
   readonly tools: AdapterDeps
 }
 
@@ -46,8 +45,6 @@ export interface SlackAdapterOptions {
 const AUTH_BACKOFF_MS = [1000, 2000, 5000, 15_000, 30_000]
 /** A refused token is tried now and then, ms: it may have been installed anew. */
 const REFUSED_AGAIN_MS = 300_000
-/** Conversations whose last speaker is remembered. */
-const MAX_RECIPIENTS = 5000
 
 /** `onRequest` takes what Slack POSTs to /slack/events in http mode; in socket mode it answers 404. */
 export function createSlackAdapter(options: SlackAdapterOptions): {
@@ -74,9 +71,9 @@ class SlackAdapter implements ChannelAdapter {
   readonly #receiver: SocketReceiver | HttpReceiver
   readonly #streaming: Feature = { on: true }
   readonly #statusLine: Feature = { on: true }
-  readonly #recipients = new Map<string, string>()
+  readonly #recipients = new Recipients()
   #inbound: InboundHandler | undefined
-  #who: { team: string; botUser: string; botId: string; url: string } | undefined
+  #who: (Self & { readonly url: string }) | undefined
   #refused: string | undefined
   #tried = false
 
@@ -89,19 +86,21 @@ class SlackAdapter implements ChannelAdapter {
     this.#api = new SlackApi({ ...shared, token: tokens.bot })
     this.#api.onToken = (code) => this.#onToken(code)
     this.#poster = new Poster(this.#api, clock)
-    const { signal: life } = this.#life
     this.#files = new Files({
       api: this.#api,
       poster: this.#poster,
       clock,
-      life,
+      life: this.#life.signal,
       botToken: tokens.bot,
       apiUrl: config.api_url,
     })
     this.#people = new People(this.#api, clock)
-    const context = (): InboundContext => this.#context()
-    this.#readBack = new ReadBack({ api: this.#api, poster: this.#poster, people: this.#people, context })
-    const onUp = (): void => void this.#readMissed()
+    this.#readBack = new ReadBack({
+      api: this.#api,
+      poster: this.#poster,
+      people: this.#people,
+      context: () => this.#context(),
+    })
     const appApi = new SlackApi({ ...shared, token: tokens.app ?? '' })
     const open = async (): Promise<string> => {
       const url = textIn(await appApi.call('apps.connections.open', {}), 'url')
@@ -110,7 +109,7 @@ class SlackAdapter implements ChannelAdapter {
     }
     this.#receiver =
       config.mode === 'socket'
-        ? new SocketReceiver({ open, clock, log, onUp })
+        ? new SocketReceiver({ open, clock, log, onUp: () => void this.#readMissed() })
         : new HttpReceiver({ signingSecret: tokens.signingSecret ?? '', clock, log })
     this.#makeApp()
   }
@@ -118,31 +117,17 @@ class SlackAdapter implements ChannelAdapter {
   readonly onRequest = async (request: Request): Promise<Response> =>
     this.#receiver instanceof HttpReceiver ? this.#receiver.handle(request) : new Response('', { status: 404 })
 
-  /** Listeners finish before our receiver acknowledges an event, so that what is acknowledged is stored. */
   #makeApp(): void {
     const { config, tokens, tools } = this.#options
-    const app = new App({
+    const app = createApp({
       receiver: this.#receiver,
-      authorize: async () => ({
-        botToken: tokens.bot,
-        botId: this.#who?.botId ?? '',
-        botUserId: this.#who?.botUser ?? '',
-        ...(this.#who ? { teamId: this.#who.team } : {}),
-      }),
-      ignoreSelf: false,
-      convoStore: false,
-      logger: sdkLogger(tools.log),
-      clientOptions: clientOptions(config.api_url, tools.log),
+      botToken: tokens.bot,
+      apiUrl: config.api_url,
+      log: tools.log,
+      self: () => this.#who,
+      onMessage: (body, event) => this.#event(body, event),
+      onTokenLost: (code) => this.#onToken(code),
     })
-    app.error(async (error) => {
-      throw error
-    })
-    const onMessage = async ({ body, event }: { body: unknown; event: unknown }): Promise<void> =>
-      this.#event(body as Json, event as Json)
-    app.event('message', onMessage)
-    app.event('app_mention', onMessage)
-    app.event('tokens_revoked', async () => this.#onToken('token_revoked'))
-    app.event('app_uninstalled', async () => this.#onToken('account_inactive'))
     new Interactions({
       api: this.#api,
       poster: this.#poster,
@@ -196,7 +181,7 @@ class SlackAdapter implements ChannelAdapter {
     this.#life.abort(new Error('the gateway is stopping'))
   }
 
-  state(): { readonly state: ChannelState; readonly reason?: string } {
+  state(): ReturnType<ChannelAdapter['state']> {
     if (this.#refused) return { state: 'failed', reason: SLACK.botTokenRejected(this.#refused) }
     if (!this.#tried) return { state: 'starting' }
     if (!this.#who) return { state: 'degraded', reason: SLACK.notReached }
@@ -225,16 +210,9 @@ class SlackAdapter implements ChannelAdapter {
     if (found?.kind === 'deleted') {
       if (!this.#poster.removedByUs(found.ref)) await inbound.deleted(found.ref)
     } else if (found) {
-      this.#noteRecipient(found.message.location.to, found.message.author)
+      this.#recipients.note(found.message.location.to, found.message.author)
       await inbound.message(found.message)
     }
-  }
-
-  #noteRecipient(to: Address, author: { id: string; bot: boolean }): void {
-    if (author.bot) return
-    const oldest = this.#recipients.keys().next().value
-    if (this.#recipients.size >= MAX_RECIPIENTS && oldest !== undefined) this.#recipients.delete(oldest)
-    this.#recipients.set(to.id, author.id)
   }
 
   /** Events have no order and may be late: what was written while no connection was up is asked for. */
@@ -247,7 +225,7 @@ class SlackAdapter implements ChannelAdapter {
     for (const { to, after } of places ?? []) {
       try {
         for (const message of await this.#readBack.missed(to, after)) {
-          this.#noteRecipient(message.location.to, message.author)
+          this.#recipients.note(message.location.to, message.author)
           await this.#inbound?.message(message)
         }
       } catch (error) {
@@ -274,11 +252,8 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   async openThread({ channel, message }: { channel: string; message: string }): Promise<{ to: Address }> {
-    return {
-      to: isDirect(channel)
-        ? { platform: 'slack', id: channel, thread: message }
-        : { platform: 'slack', id: `${channel}:${message}` },
-    }
+    const direct = { platform: 'slack', id: channel, thread: message }
+    return { to: isDirect(channel) ? direct : { platform: 'slack', id: `${channel}:${message}` } }
   }
 
   canvas(to: Address, turn: string, posts: Parameters<ChannelAdapter['canvas']>[2]): SlackCanvas {
@@ -296,7 +271,7 @@ class SlackAdapter implements ChannelAdapter {
         streaming: this.#streaming,
         feature: this.#statusLine,
         team: () => this.#who?.team ?? '',
-        recipient: ({ id }) => this.#recipients.get(id),
+        recipient: (to) => this.#recipients.of(to),
       },
       to,
       turn,
@@ -339,8 +314,7 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   filesBefore(card: CardView): readonly number[] {
-    // No file of a card that Slack would not take.
-    cardBody(card)
+    cardBody(card) // throws for a card that Slack would not take, before any file is posted
     return filesBefore(card)
   }
 
@@ -372,18 +346,6 @@ class SlackAdapter implements ChannelAdapter {
   async archive(): Promise<void> {}
 
   permalink(to: Address, ref?: MessageRef): string {
-    const { channel, thread } = postTargetOf(to)
-    const ts = ref?.id ?? thread
-    const base = this.#who?.url
-    if (!base) return `slack://channel?team=${this.#who?.team ?? ''}&id=${channel}`
-    const message = ts && /^\d+\.\d+$/.test(ts) ? `/p${ts.replace('.', '')}` : ''
-    const inThread = message && thread && thread !== ts ? `?thread_ts=${thread}&cid=${ref?.channel ?? channel}` : ''
-    return `${base.replace(/\/$/, '')}/archives/${ref?.channel ?? channel}${message}${inThread}`
+    return permalinkOf(to, ref, this.#who)
   }
-}
-
-/** The workspace the app is installed in; in shared channels the envelope may name another. */
-function teamOf(body: Json): string | undefined {
-  const [first] = Array.isArray(body.authorizations) ? body.authorizations : []
-  return textIn(first, 'team_id') ?? textIn(body, 'team_id')
 }

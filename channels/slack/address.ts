@@ -1,4 +1,4 @@
-import type { Address } from '../../src/channel/channel-adapter.ts'
+import type { Address, MessageRef } from '../../src/channel/channel-adapter.ts'
 
 /** Where a message is posted. */
 export interface PostTarget {
@@ -24,4 +24,18 @@ export function tsOf(ms: number): string {
 
 export function msOf(ts: string): number {
   return Math.round(Number(ts) * 1000)
+}
+
+/** A link to the message, or to the conversation without one; opens the app where the workspace's address is unknown. */
+export function permalinkOf(
+  to: Address,
+  ref: MessageRef | undefined,
+  self: { readonly url: string; readonly team: string } | undefined,
+): string {
+  const { channel, thread } = postTargetOf(to)
+  const ts = ref?.id ?? thread
+  if (!self?.url) return `slack://channel?team=${self?.team ?? ''}&id=${channel}`
+  const message = ts && /^\d+\.\d+$/.test(ts) ? `/p${ts.replace('.', '')}` : ''
+  const inThread = message && thread && thread !== ts ? `?thread_ts=${thread}&cid=${ref?.channel ?? channel}` : ''
+  return `${self.url.replace(/\/$/, '')}/archives/${ref?.channel ?? channel}${message}${inThread}`
 }

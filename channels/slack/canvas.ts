@@ -179,8 +179,8 @@ export class SlackCanvas implements TurnCanvas {
   async #resume(view: TurnView): Promise<void> {
     if (this.#resumed) return
     const { adapter, lanes, clock, life } = this.#deps
-    await adoptPending({ adapter, posts: this.#posts, lanes, clock }, this.#to, `${this.#turn}/`, life)
-    const known = await this.#posts.known(`${this.#turn}/`)
+    await adoptPending({ adapter, posts: this.#posts, lanes, clock }, this.#to, this.#turn, life)
+    const known = await this.#posts.known(this.#turn)
     const refs = [...known].flatMap(([key, ref]) => {
       const found = /^(\d+)\/(\d+)$/.exec(key.slice(this.#turn.length + 1))
       return found ? [{ s: Number(found[1]), i: Number(found[2]), ref }] : []

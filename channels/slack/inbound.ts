@@ -145,3 +145,9 @@ function attachments(event: Json): Attachment[] {
     return [{ name, url, size: typeof file.size === 'number' ? file.size : 0, ...(mime ? { mime } : {}) }]
   })
 }
+
+/** The workspace the app is installed in; in shared channels the envelope may name another. */
+export function teamOf(body: Json): string | undefined {
+  const [first] = Array.isArray(body.authorizations) ? body.authorizations : []
+  return textIn(first, 'team_id') ?? textIn(body, 'team_id')
+}

@@ -1,9 +1,10 @@
 import { type Completion, CompletionError, complete } from '../model/complete.ts'
-import type { ContentPart, Message, ToolCall } from '../model/message.ts'
+import type { ContentPart, Message, ToolCall, Usage } from '../model/message.ts'
+import type { ModelRequest } from '../model/model-provider.ts'
+import type { Tx } from '../store/store.ts'
 import { cleanText } from '../store/text.ts'
+import type { ToolSnapshot } from '../tool/tool-catalog.ts'
 import { type InboxMessage, markTaken, queuedMessages } from '../turn/inbox-messages.ts'
-import { newId } from '../util/ids.ts'
-import { escapeMarkup } from '../util/visible.ts'
 import {
   type JournalEntry,
   type JournalRow,
@@ -11,7 +12,10 @@ import {
   resumePoint,
   startedHeader,
   type UserItem,
-} from '../workstream/journal.ts'
+} from '../turn/journal.ts'
+import { recordUsage } from '../turn/usage.ts'
+import { newId } from '../util/ids.ts'
+import { escapeMarkup } from '../util/visible.ts'
 import { receiveAttachments } from './attachments.ts'
 import { recordResults } from './execute-step.ts'
 import { buildHistory, CHARS_PER_TOKEN, estimateTokens } from './history.ts'
@@ -34,6 +38,8 @@ export type LoopEnd =
 
 /** Model and tools in turn until the model has no more calls. Rejects with the signal's reason, or ClaimLost. */
 export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
+  // What a request offered, its calls run with; calls from before a restart run with the tools of now.
+  let tools = context.deps.catalog.snapshot()
   for (;;) {
     context.signal.throwIfAborted()
     const rows = await turnRows(context)
@@ -43,13 +49,14 @@ export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
       await reportInterrupted(context, point.interrupted)
       const last = rows.findLast((r) => r.kind === 'assistant')
       const whole = last?.kind === 'assistant' && last.cut !== true
-      const usedTokens = context.provider.contextWindow - (await requestFor(context)).left
-      const outcome = await runToolCalls(context, { open: point.open, whole, usedTokens })
+      const usedTokens = context.provider.contextWindow - (await requestFor(context, tools)).left
+      const outcome = await runToolCalls(context, { open: point.open, whole, tools, usedTokens })
       if (outcome === 'parked') return { end: 'parked' }
       continue
     }
     await readInbox(context, rows.length === 0)
-    const failed = await modelStep(context, rows)
+    tools = context.deps.catalog.snapshot()
+    const failed = await modelStep(context, rows, tools)
     if (failed) return failed
   }
 }
@@ -152,6 +159,7 @@ async function earlierMessages(context: TurnContext, item: InboxMessage): Promis
 /** `share` of the window is for history and the tools' schemas, the rest for the answer. `left`: tokens still free of it. */
 async function requestFor(
   context: TurnContext,
+  tools: ToolSnapshot,
   share = HISTORY_SHARE,
 ): Promise<{ messages: readonly Message[]; steps: number; left: number }> {
   const { deps, workstream, root, provider } = context
@@ -162,19 +170,20 @@ async function requestFor(
     platform: deps.outlet.displayName(workstream.platform),
   })
   const steps = rows.filter((r) => r.turn === context.turn && r.kind === 'assistant').length
-  const schemas = JSON.stringify(deps.catalog.specs).length / CHARS_PER_TOKEN
+  const schemas = JSON.stringify(tools.specs).length / CHARS_PER_TOKEN
   const room = Math.floor(provider.contextWindow * share - schemas)
-  const messages = buildHistory(rows, system, room)
+  const messages = buildHistory(rows, system, room, context.turn)
   return { messages, steps, left: room - estimateTokens(messages) }
 }
 
 async function modelStep(
   context: TurnContext,
   rows: readonly JournalRow[],
+  tools: ToolSnapshot,
   share = HISTORY_SHARE,
 ): Promise<LoopEnd | undefined> {
   const { deps, presenter } = context
-  const { messages, steps } = await requestFor(context, share)
+  const { messages, steps } = await requestFor(context, tools, share)
   const last = steps >= deps.config.session.max_steps
   presenter.show({ type: 'attempt' })
   let shown = ''
@@ -187,41 +196,39 @@ async function modelStep(
     presenter.show({ type: 'text-reset' })
   }
   try {
-    const done = await callModel(
-      context,
-      { onText, onReset },
-      last ? withoutTools(messages) : messages,
-      last ? [] : deps.catalog.specs,
-    )
+    const request = last ? lastStep(messages, tools) : { messages, tools: tools.specs }
+    const done = await callModel(context, { onText, onReset }, request)
     await recordAnswer(context, last ? { ...done, calls: [] } : done, rows)
     return undefined
   } catch (error) {
     if (context.signal.reason instanceof TurnStoppedError) return { end: 'stopped', shown }
     if (!(error instanceof CompletionError)) throw error
+    await record(context, [], (tx) => chargeUsage(tx, context, error.usage))
     // Four characters a token is a guess: where it was wrong, less is sent.
-    if (error.error.code === 'context' && share > MIN_HISTORY_SHARE) return modelStep(context, rows, share / 2)
-    if (error.error.code === 'image' && (await dropImages(context))) return undefined
-    return { end: 'failed', why: deps.redactor.redact(error.error.message), shown: error.shown }
+    if (error.code === 'context' && share > MIN_HISTORY_SHARE) return modelStep(context, rows, tools, share / 2)
+    if (error.code === 'image' && (await dropImages(context, tools))) return undefined
+    return { end: 'failed', why: deps.redactor.redact(error.message), shown: error.shown }
   }
 }
 
-function withoutTools(messages: readonly Message[]): readonly Message[] {
+/** The tools stay in the request: some providers refuse a history with calls but without tools. */
+function lastStep(messages: readonly Message[], { specs }: ToolSnapshot): Omit<ModelRequest, 'workstream'> {
   const text =
-    'You have reached the limit of steps for one turn. Answer now, without tools: say what is done, what is not, and that the limit was reached.'
-  return [...messages, { role: 'user', content: [{ type: 'text', text }] }]
+    'You have reached the limit of steps for one turn. Answer now, without calling tools: say what is done, what is not, and that the limit was reached.'
+  const ending: Message = { role: 'user', content: [{ type: 'text', text }] }
+  return { messages: [...messages, ending], tools: specs, toolChoice: 'none' }
 }
 
 function callModel(
   context: TurnContext,
   show: { onText: (text: string) => void; onReset: () => void },
-  messages: readonly Message[],
-  specs: typeof context.deps.catalog.specs,
+  request: Omit<ModelRequest, 'workstream'>,
 ): Promise<Completion> {
   const { deps, provider, workstream, signal } = context
   deps.count('model_calls')
   return complete(
     provider,
-    { messages, tools: specs, workstream: workstream.id },
+    { ...request, workstream: workstream.id },
     {
       clock: deps.clock,
       redactor: deps.redactor,
@@ -232,7 +239,6 @@ function callModel(
 }
 
 async function recordAnswer(context: TurnContext, done: Completion, rows: readonly JournalRow[]): Promise<void> {
-  const { deps, workstream, alias } = context
   const used = new Set(rows.flatMap((r) => (r.kind === 'assistant' ? r.calls.map((c) => c.id) : [])))
   const calls = done.calls.map((call) => {
     const id = call.id.trim() && !used.has(call.id) ? call.id : `call_${newId()}`
@@ -240,21 +246,19 @@ async function recordAnswer(context: TurnContext, done: Completion, rows: readon
     return { ...call, id }
   })
   const cut = done.reason === 'length'
+  const opaque = done.opaque ? { opaque: done.opaque } : {}
   const said = calls.length > 0 ? undefined : endingNotice(done)
-  const entries: JournalEntry[] = [{ kind: 'assistant', text: done.text, calls, ...(cut ? { cut } : {}) }]
+  const entries: JournalEntry[] = [{ kind: 'assistant', text: done.text, calls, ...(cut ? { cut } : {}), ...opaque }]
   if (said) entries.push({ kind: 'notice', text: said, tone: 'info' })
-  await record(context, entries, async (tx) => {
-    if (!done.usage) return
-    const row = {
-      at: deps.clock.now(),
-      user_name: workstream.owner,
-      ws_id: workstream.id,
-      model: alias,
-      ...done.usage,
-    }
-    await tx.db.insertInto('usage').values(row).execute()
-  })
+  await record(context, entries, (tx) => chargeUsage(tx, context, done.usage))
   if (said) context.presenter.show({ type: 'notice', text: said, tone: 'info' })
+}
+
+/** Charged to the workstream's owner. */
+async function chargeUsage(tx: Tx, context: TurnContext, usage: Usage | undefined): Promise<void> {
+  if (!usage) return
+  const { deps, workstream, alias } = context
+  await recordUsage(tx, { user: workstream.owner, workstream: workstream.id, model: alias, usage }, deps.clock.now())
 }
 
 function endingNotice({ text, reason }: Completion): string | undefined {
@@ -265,8 +269,8 @@ function endingNotice({ text, reason }: Completion): string | undefined {
 }
 
 /** The provider will not read an image of the history: later requests carry a note instead. False where there is none. */
-async function dropImages(context: TurnContext): Promise<boolean> {
-  const { messages } = await requestFor(context)
+async function dropImages(context: TurnContext, tools: ToolSnapshot): Promise<boolean> {
+  const { messages } = await requestFor(context, tools)
   const some = messages.some((m) => 'content' in m && m.content.some((p) => p.type === 'image'))
   if (some) {
     await record(context, [{ kind: 'images-refused' }])

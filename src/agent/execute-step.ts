@@ -1,10 +1,10 @@
 import type { ContentPart, ToolCall } from '../model/message.ts'
 import { cleanText } from '../store/text.ts'
-import type { ReadyPlan } from '../tool/catalog-tool.ts'
+import type { Progress, QuestionAnswer, ReadyPlan } from '../tool/catalog-tool.ts'
 import { limitedContent, resultLimit } from '../tool/limit-result.ts'
 import { forEachLimit, runPlan } from '../tool/run-plan.ts'
+import type { JournalEntry } from '../turn/journal.ts'
 import { oneLine, plainTerminal } from '../util/visible.ts'
-import type { JournalEntry } from '../workstream/journal.ts'
 import { estimateTokens } from './history.ts'
 import { record, type TurnContext } from './turn-context.ts'
 
@@ -67,8 +67,9 @@ export async function executeCalls(
     await record(context, [{ kind: 'started', callId: call.id, tool, header }], (tx) => context.files.flush(tx))
     context.presenter.show({ type: 'tool', callId: call.id, tool, header, state: 'running' })
     context.deps.count('tool_calls')
-    const onOutput = tailOf(context, call.id)
-    const result = await runPlan(plan, { signal: context.signal, onOutput, resultLimit: limitNow() })
+    const run = { signal: context.signal, progress: showTail(context, call.id), ask, resultLimit: limitNow() }
+    const { clock, config } = context.deps
+    const result = await runPlan(plan, run, { clock, timeLimitMs: config.tools.timeout * 1000 })
     const content = fitForModel(context, limitedContent(result, limitNow()))
     // The results of a step share what is left of the window.
     used += estimateTokens([{ role: 'tool', callId: call.id, name: tool, content }])
@@ -103,11 +104,16 @@ function fitForModel({ deps }: TurnContext, content: readonly ContentPart[]): re
   return content.map((p) => (p.type === 'text' ? { ...p, text: cleanText(deps.redactor.redact(p.text)) } : p))
 }
 
-function tailOf({ presenter, deps }: TurnContext, callId: string): (text: string) => void {
+/** The chat has no card for a tool's question yet. */
+async function ask(): Promise<QuestionAnswer> {
+  return { declined: 'Tools cannot ask questions in this version. Ask in your answer instead.' }
+}
+
+function showTail({ presenter, deps }: TurnContext, callId: string): (update: Progress) => void {
   // A secret may come in pieces: what could still become one is not shown yet.
   const stream = deps.redactor.stream()
   let seen = ''
-  return (text) => {
+  return ({ text }) => {
     seen = (seen + stream.push(text)).slice(-8 * TAIL_CHARS)
     const lines = plainTerminal(seen).trimEnd().split('\n').slice(-TAIL_LINES)
     presenter.show({ type: 'tool-tail', callId, tail: lines.join('\n').slice(-TAIL_CHARS).toWellFormed() })

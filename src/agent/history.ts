@@ -1,5 +1,5 @@
 import { type ContentPart, type Message, type ToolCall, textOf } from '../model/message.ts'
-import type { JournalRow } from '../workstream/journal.ts'
+import type { JournalRow } from '../turn/journal.ts'
 import { fitTurn } from './fit-history.ts'
 
 export const CHARS_PER_TOKEN = 4
@@ -11,16 +11,21 @@ const LEFT_OUT = '[Earlier messages of this conversation were left out, they no 
 
 /**
  * The journal as a provider takes it: every call is followed by exactly one result, in the calls' order, whatever
- * happened. What does not fit `room`, in tokens, is left out from the oldest end, whole turns at a time; the last turn
+ * happened. Opaque blocks go with the answers of the `current` turn alone. What does not fit `room`, in tokens, is left out from the oldest end, whole turns at a time; the last turn
  * is shortened.
  */
-export function buildHistory(rows: readonly JournalRow[], system: string, room: number): readonly Message[] {
+export function buildHistory(
+  rows: readonly JournalRow[],
+  system: string,
+  room: number,
+  current: string,
+): readonly Message[] {
   const lastRefusal = rows.findLast((r) => r.kind === 'images-refused')?.id ?? 0
   const results = new Map(rows.flatMap((r) => (r.kind === 'result' ? [[`${r.turn}/${r.callId}`, r] as const] : [])))
   const turns: Message[][] = []
   let turn: string | undefined
   for (const row of rows) {
-    const messages = messagesOf(row, results, row.id < lastRefusal)
+    const messages = messagesOf(row, { results, current, imagesRefused: row.id < lastRefusal })
     if (messages.length === 0) continue
     if (row.turn !== turn) turns.push([])
     turn = row.turn
@@ -54,7 +59,8 @@ export function estimateTokens(messages: readonly Message[]): number {
     if (m.role === 'system') tokens += m.text.length / CHARS_PER_TOKEN
     else if (m.role === 'assistant') {
       const calls = m.calls.reduce((n, c) => n + c.name.length + c.arguments.length, 0)
-      tokens += (m.text.length + calls) / CHARS_PER_TOKEN
+      const opaque = m.opaque ? JSON.stringify(m.opaque.blocks).length : 0
+      tokens += (m.text.length + calls + opaque) / CHARS_PER_TOKEN
     } else {
       tokens += textOf(m.content).length / CHARS_PER_TOKEN
       tokens += m.content.filter((p) => p.type === 'image').length * IMAGE_TOKENS
@@ -65,7 +71,10 @@ export function estimateTokens(messages: readonly Message[]): number {
 
 type Results = ReadonlyMap<string, Extract<JournalRow, { kind: 'result' }>>
 
-function messagesOf(row: JournalRow, results: Results, imagesRefused: boolean): Message[] {
+function messagesOf(
+  row: JournalRow,
+  { results, current, imagesRefused }: { results: Results; current: string; imagesRefused: boolean },
+): Message[] {
   switch (row.kind) {
     case 'user':
       return row.items.map((item) => ({ role: 'user', content: withoutImages(item.content, imagesRefused) }))
@@ -75,7 +84,8 @@ function messagesOf(row: JournalRow, results: Results, imagesRefused: boolean): 
     case 'assistant': {
       if (!row.text.trim() && row.calls.length === 0) return []
       const answers = row.calls.map((call) => resultOf(call, results.get(`${row.turn}/${call.id}`), imagesRefused))
-      return [{ role: 'assistant', text: row.text, calls: row.calls }, ...answers]
+      const opaque = row.turn === current && row.opaque ? { opaque: row.opaque } : {}
+      return [{ role: 'assistant', text: row.text, calls: row.calls, ...opaque }, ...answers]
     }
     default:
       return []

@@ -1,10 +1,13 @@
 import { type Approval, type ApprovalCall, allowed } from '../approval/approval.ts'
-import { approvalsOfTurn, expiryJob, grantsOf, requestApproval } from '../approval/approvals.ts'
+import { approvalsOfTurn, requestApproval } from '../approval/approvals.ts'
+import { grantsOf } from '../approval/grants.ts'
 import type { ToolCall } from '../model/message.ts'
 import { decide, type Layers, type Verdict } from '../policy/decide.ts'
 import { audit } from '../store/audit.ts'
 import type { ReadyPlan } from '../tool/catalog-tool.ts'
 import { type PreparedCall, prepareCalls } from '../tool/prepare-calls.ts'
+import type { ToolSnapshot } from '../tool/tool-catalog.ts'
+import { parkTurn } from '../turn/turns.ts'
 import { newId, sha256 } from '../util/ids.ts'
 import { oneLine } from '../util/visible.ts'
 import { executeCalls, recordResults, type SettledCall } from './execute-step.ts'
@@ -22,15 +25,23 @@ interface JudgedCall {
 /** `parked`: a card is open, the job ends here. */
 export type StepOutcome = 'done' | 'parked'
 
+/** What the calls of a step are run with. */
+export interface Step {
+  /** Calls that never started. */
+  readonly open: readonly ToolCall[]
+  /** False where the answer with the calls was cut off. */
+  readonly whole: boolean
+  /** The tools that the step's request offered; after a restart those of now. */
+  readonly tools: ToolSnapshot
+  /** Of the model's window. */
+  readonly usedTokens: number
+}
+
 /**
- * One step's calls from plan to result. `open` are those that never started. All that ask are decided on one card
- * before any call of the step runs; after the decision they are planned anew, and what is not the same as what was
- * shown is asked again.
+ * One step's calls from plan to result. All that need approval are decided on one card before any call of the step
+ * runs; after the decision they are planned again, and what differs from what was shown is asked again.
  */
-export async function runToolCalls(
-  context: TurnContext,
-  step: { readonly open: readonly ToolCall[]; readonly whole: boolean; readonly usedTokens: number },
-): Promise<StepOutcome> {
+export async function runToolCalls(context: TurnContext, step: Step): Promise<StepOutcome> {
   const prepared = await prepareStep(context, step)
   const refused: SettledCall[] = prepared.flatMap(({ call, plan }) =>
     plan.kind === 'invalid' ? [{ call, header: plan.header, state: 'failed' as const, text: plan.error }] : [],
@@ -58,22 +69,32 @@ export async function runToolCalls(
   return 'done'
 }
 
-function prepareStep(
-  context: TurnContext,
-  step: { open: readonly ToolCall[]; whole: boolean },
-): Promise<readonly PreparedCall[]> {
+async function prepareStep(context: TurnContext, step: Step): Promise<readonly PreparedCall[]> {
   const { deps, workstream, root, files, provider } = context
   const mayRead = (path: string): boolean => {
     const act = { act: 'read', path, zone: 'workspace' } as const
     return decide({ acts: [act], needsApproval: false }, layersWithout(context)).effect === 'allow'
   }
   return prepareCalls(step.open, {
-    catalog: deps.catalog,
-    checker: deps.checker,
+    tools: step.tools,
     redactor: deps.redactor,
-    scope: { workstream: workstream.id, root, files, vision: provider.capabilities.vision, mayRead },
+    scope: {
+      workstream: workstream.id,
+      author: await authorOf(context),
+      root,
+      files,
+      vision: provider.capabilities.vision,
+      mayRead,
+    },
     whole: step.whole,
   })
+}
+
+/** Whose message is being answered: the last one's that the turn has read. */
+async function authorOf(context: TurnContext): Promise<string> {
+  const last = (await turnRows(context)).findLast((r) => r.kind === 'user')
+  const item = last?.kind === 'user' ? last.items.at(-1) : undefined
+  return item?.author ?? context.workstream.owner
 }
 
 function layersWithout({ deps }: TurnContext): Layers {
@@ -145,8 +166,8 @@ async function askForApproval(
       },
       now,
     )
-    await tx.db.updateTable('turns').set({ state: 'parked' }).where('id', '=', context.turn).execute()
-    if (expiresAt !== undefined) await queue.send(tx, { key: expiryJob(id), notBefore: expiresAt })
+    await parkTurn(tx, context.turn)
+    if (expiresAt !== undefined) await queue.send(tx, { kind: 'expire', approval: id }, { notBefore: expiresAt })
   })
   count('approvals_asked')
 }

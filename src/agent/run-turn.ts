@@ -1,15 +1,17 @@
 import { openApprovals, settleApproval } from '../approval/approvals.ts'
 import type { Address } from '../channel/channel-adapter.ts'
 import { PostRefusedError } from '../channel/post-once.ts'
-import type { Job } from '../jobs/job-queue.ts'
+import type { JobRun } from '../jobs/job-queue.ts'
 import type { Tx } from '../store/store.ts'
 import { finishMessages, queuedMessages, stopQueued } from '../turn/inbox-messages.ts'
+import { append, type JournalEntry, resumePoint, startedHeader } from '../turn/journal.ts'
+import { stopSignal } from '../turn/turn.ts'
+import { activeTurn, countStart, createTurn, endTurn, forgiveStart, isStopRequested, moveTurn } from '../turn/turns.ts'
 import { eventsOf } from '../turn/view-events.ts'
-import { newId, shortId } from '../util/ids.ts'
+import { shortId } from '../util/ids.ts'
 import type { Redactor } from '../util/redact.ts'
 import { loadFileLedger } from '../workspace/file-ledger.ts'
 import { acquireClaim, assertClaim, type Claim, ClaimLostError } from '../workstream/claim.ts'
-import { type JournalEntry, resumePoint, startedHeader } from '../workstream/journal.ts'
 import { findWorkstream, markClosed, markOpened, type Workstream } from '../workstream/workstreams.ts'
 import { agentLoop, type LoopEnd, readInboxWithoutFiles } from './agent-loop.ts'
 import { recordResults } from './execute-step.ts'
@@ -17,8 +19,6 @@ import { type AgentDeps, record, type TurnContext, TurnStoppedError, turnRows } 
 
 /** A message that ended this many starts without progress is answered as failed. */
 const MAX_STARTS = 3
-
-import { stopSignal } from '../turn/turn.ts'
 
 interface ClaimedTurn {
   readonly claim: Claim
@@ -33,8 +33,8 @@ interface ClaimedTurn {
  * Takes a workstream as far as it goes: to the end of its turn, or to an open card, where the job ends too. Nothing to
  * do is a normal case. Ends silently where another job has taken the workstream over.
  */
-export async function runTurn(deps: AgentDeps, job: Job): Promise<void> {
-  const workstream = await findWorkstream(deps.store.db, job.key)
+export async function runTurn(deps: AgentDeps, id: string, job: Pick<JobRun, 'signal'>): Promise<void> {
+  const workstream = await findWorkstream(deps.store.db, id)
   if (!workstream || !deps.outlet.serves(workstream.platform)) return
   const taken = await deps.store.transaction((tx) => claimTurn(tx, deps, workstream))
   if (!taken) return
@@ -46,7 +46,7 @@ export async function runTurn(deps: AgentDeps, job: Job): Promise<void> {
     await runClaimedTurn(deps, workstream, taken, signal, job.signal)
   } catch (error) {
     if (error instanceof ClaimLostError) return
-    if (job.signal.aborted) await forgiveStart(deps, taken)
+    if (job.signal.aborted) await forgiveStart(deps.store.db, taken.turn)
     throw error
   } finally {
     over.abort()
@@ -57,28 +57,19 @@ export async function runTurn(deps: AgentDeps, job: Job): Promise<void> {
 async function claimTurn(tx: Tx, deps: AgentDeps, workstream: Workstream): Promise<ClaimedTurn | undefined> {
   const claim = await acquireClaim(tx, workstream.id)
   if (!claim) return undefined
-  const active = await tx.db
-    .selectFrom('turns')
-    .selectAll()
-    .where('ws_id', '=', workstream.id)
-    .where('state', 'in', ['running', 'parked'])
-    .executeTakeFirst()
+  const active = await activeTurn(tx.db, workstream.id)
   if (active) {
     // A card is open: what was shown stays as it is, unless its posting was cut short.
-    const open = active.state === 'parked' && active.stop === 0 ? await openApprovals(tx.db, workstream.id) : []
+    const open = active.state === 'parked' && !active.stopRequested ? await openApprovals(tx.db, workstream.id) : []
     if (open.length > 0 && open.every((a) => a.cardUpToDate)) return undefined
-    await tx.db
-      .updateTable('turns')
-      .set((e) => ({ tries: e('tries', '+', 1), state: open.length > 0 ? 'parked' : 'running' }))
-      .where('id', '=', active.id)
-      .execute()
+    await countStart(tx, active.id, open.length > 0 ? 'parked' : 'running')
     return {
       claim,
       turn: active.id,
       alias: active.model,
-      postTo: JSON.parse(active.post_to) as Address,
-      starts: active.tries + 1,
-      stopped: active.stop === 1,
+      postTo: active.postTo,
+      starts: active.starts + 1,
+      stopped: active.stopRequested,
     }
   }
   return beginTurn(tx, deps, workstream, claim)
@@ -99,21 +90,8 @@ async function beginTurn(
   const wished = workstream.model ?? deps.models.defaultAlias
   const alias = deps.models.aliases.includes(wished) ? wished : deps.models.defaultAlias
   const postTo = workstream.postTo && first.replyTo.thread === undefined ? workstream.postTo : first.replyTo
-  const turn = newId()
-  await tx.db
-    .insertInto('turns')
-    .values({
-      id: turn,
-      ws_id: workstream.id,
-      state: 'running',
-      tries: 1,
-      stop: 0,
-      model: alias,
-      post_to: JSON.stringify(postTo),
-      created_at: deps.clock.now(),
-      ended_at: null,
-    })
-    .execute()
+  const made = { workstream: workstream.id, model: alias, postTo }
+  const { id: turn } = await createTurn(tx, made, deps.clock.now())
   return { claim, turn, alias, postTo, starts: 1, stopped: false }
 }
 
@@ -123,10 +101,7 @@ async function watchForStop(
   stopping: AbortController,
   over: AbortSignal,
 ): Promise<void> {
-  const asked = async (): Promise<boolean> => {
-    const row = await deps.store.db.selectFrom('turns').select('stop').where('id', '=', turn).executeTakeFirst()
-    return row?.stop === 1
-  }
+  const asked = (): Promise<boolean> => isStopRequested(deps.store.db, turn)
   try {
     await deps.signals.until(stopSignal(turn), asked, over)
     stopping.abort(new TurnStoppedError())
@@ -154,9 +129,9 @@ async function runClaimedTurn(
   })
   const facts = { turn: shortId(taken.turn), workstream: workstream.id }
   if (end.end === 'failed') deps.log.warn({ ...facts, reason: end.why }, 'a turn has failed')
-  else deps.log.info({ ...facts, end: end.end }, 'a turn has come to its end or to a card')
+  else deps.log.info({ ...facts, end: end.end }, 'turn finished or waiting for approval')
   if (end.end === 'parked') return park(context, shutdown)
-  await endTurn(context, end, shutdown)
+  await finishTurn(context, end, shutdown)
 }
 
 /** Undefined where the platform will never give a place to answer in: the turn is over then. */
@@ -174,15 +149,9 @@ async function openThread(
   const { to, notice } = opened
   await deps.store.transaction(async (tx) => {
     await markOpened(tx, workstream.id, to.id, to)
-    await tx.db
-      .updateTable('turns')
-      .set({ post_to: JSON.stringify(to) })
-      .where('id', '=', taken.turn)
-      .execute()
-    if (!notice) return
-    const data = JSON.stringify({ text: notice, tone: 'info' })
-    const row = { ws_id: workstream.id, turn_id: taken.turn, kind: 'notice', data, created_at: deps.clock.now() }
-    await tx.db.insertInto('journal').values(row).execute()
+    await moveTurn(tx, taken.turn, to)
+    if (notice === undefined) return
+    await append(tx, taken.claim, taken.turn, [{ kind: 'notice', text: notice, tone: 'info' }], deps.clock.now())
   })
   return to
 }
@@ -199,8 +168,7 @@ async function abandon(
     await assertClaim(tx, taken.claim)
     await stopQueued(tx, workstream.id)
     await markClosed(tx, workstream.id)
-    const end = { state: 'failed' as const, ended_at: deps.clock.now() }
-    await tx.db.updateTable('turns').set(end).where('id', '=', taken.turn).execute()
+    await endTurn(tx, taken.turn, 'failed', deps.clock.now())
     await finishMessages(tx, taken.turn, 'failed')
   })
 }
@@ -233,7 +201,7 @@ async function continueTurn(context: TurnContext, taken: ClaimedTurn): Promise<L
     const rows = await turnRows(context)
     if (!rows.some((r) => r.kind === 'user')) await readInboxWithoutFiles(context)
     if (resumePoint(rows).kind !== 'ended')
-      return { end: 'failed', why: 'This was begun three times and the gateway went down each time.', shown: '' }
+      return { end: 'failed', why: 'I gave up after three attempts; the gateway restarted each time.', shown: '' }
   }
   return agentLoop(context)
 }
@@ -250,7 +218,7 @@ async function park(context: TurnContext, shutdown: AbortSignal): Promise<void> 
 }
 
 /** The end is journaled, shown complete, and only then committed: a crash in between shows it again and doubles nothing. */
-async function endTurn(context: TurnContext, end: LoopEnd, shutdown: AbortSignal): Promise<void> {
+async function finishTurn(context: TurnContext, end: LoopEnd, shutdown: AbortSignal): Promise<void> {
   const { deps, presenter, turn, workstream } = context
   const rows = await turnRows(context)
   const known = rows.findLast((r) => r.kind === 'end')
@@ -266,10 +234,10 @@ async function endTurn(context: TurnContext, end: LoopEnd, shutdown: AbortSignal
   presenter.show({ type: 'end', state })
   await presenter.settle(shutdown)
   await record(context, [], async (tx) => {
-    const at = deps.clock.now()
-    await tx.db.updateTable('turns').set({ state, ended_at: at }).where('id', '=', turn).execute()
+    await endTurn(tx, turn, state, deps.clock.now())
     await finishMessages(tx, turn, state)
-    if ((await queuedMessages(tx.db, workstream.id)).length > 0) await deps.queue.send(tx, { key: workstream.id })
+    if ((await queuedMessages(tx.db, workstream.id)).length > 0)
+      await deps.queue.send(tx, { kind: 'turn', workstream: workstream.id })
   })
   deps.count(`turns_${state}`)
 }
@@ -306,14 +274,4 @@ function endingEntries(end: LoopEnd, turn: string, redactor: Redactor): JournalE
   if (end.end === 'stopped') return [...entries, { kind: 'notice', text: 'Stopped.', tone: 'info' }]
   const text = `${redactor.redact(end.why)}${cut ? ' The text above was cut off.' : ''} (turn ${shortId(turn)})`
   return [...entries, { kind: 'notice', text, tone: 'error' }]
-}
-
-/** A graceful stop is no failed start. */
-async function forgiveStart(deps: AgentDeps, { turn }: ClaimedTurn): Promise<void> {
-  await deps.store.db
-    .updateTable('turns')
-    .set((e) => ({ tries: e('tries', '-', 1) }))
-    .where('id', '=', turn)
-    .where('tries', '>', 0)
-    .execute()
 }

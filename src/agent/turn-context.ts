@@ -5,15 +5,14 @@ import type { Signals } from '../jobs/signals.ts'
 import type { ModelProvider } from '../model/model-provider.ts'
 import type { ModelRegistry } from '../model/model-registry.ts'
 import type { Store } from '../store/store.ts'
-import type { ArgumentChecker } from '../tool/arguments.ts'
 import type { ToolCatalog } from '../tool/tool-catalog.ts'
+import { append, type JournalEntry, type JournalRow, readJournal } from '../turn/journal.ts'
 import type { TurnOutlet, TurnPresenter } from '../turn/outlet.ts'
 import type { Log } from '../util/log.ts'
 import type { Redactor } from '../util/redact.ts'
 import type { Clock } from '../util/time.ts'
 import type { StoredFileLedger } from '../workspace/file-ledger.ts'
 import type { Claim } from '../workstream/claim.ts'
-import { append, type JournalEntry, type JournalRow, readJournal } from '../workstream/journal.ts'
 import type { Workstream } from '../workstream/workstreams.ts'
 
 /** What every turn is run with. */
@@ -26,7 +25,6 @@ export interface AgentDeps {
   readonly signals: Signals
   readonly models: ModelRegistry
   readonly catalog: ToolCatalog
-  readonly checker: ArgumentChecker
   readonly redactor: Redactor
   readonly outlet: TurnOutlet
   /** The folder in which this workstream's tools work, made and handed over; absolute, after symlinks. */

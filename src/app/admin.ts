@@ -1,5 +1,6 @@
 import { PLATFORMS, USER_ID } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
+import { WAS_REMOVED, WAS_UNLINKED } from '../copy/commands.ts'
 import { rejectCardsOf } from '../gateway/cards/reject-cards.ts'
 import { Identities } from '../identity/identities.ts'
 import { createLocalJobs } from '../jobs/local-jobs.ts'
@@ -53,7 +54,7 @@ export function userList(flags: Flags): Promise<void> {
 export function userRemove(flags: Flags, name: string): Promise<void> {
   return withStore(flags, async ({ store, identities }) => {
     await identities.removeUser(name, ACTOR)
-    await refuseOpenCards(store, name, `${name} was removed`)
+    await refuseOpenCards(store, name, WAS_REMOVED(name))
     print(`removed ${name}`)
   })
 }
@@ -74,8 +75,8 @@ export function tokenRevoke(flags: Flags, nameOrId: string): Promise<void> {
 
 export function link(flags: Flags, name: string, channel: string, id: string): Promise<void> {
   return withStore(flags, async ({ identities }) => {
-    const to = channelOf(channel)
-    if (!USER_ID[to].test(id)) throw new TurnstoneError('refused', `${id}: this is no ${channel} user id`)
+    const to = platformOf(channel)
+    if (!USER_ID[to].test(id)) throw new TurnstoneError('refused', `${id}: that is not a ${channel} user id`)
     await identities.link(name, to, id, ACTOR)
     print(`linked ${channel} ${id} to ${name}`)
   })
@@ -83,16 +84,16 @@ export function link(flags: Flags, name: string, channel: string, id: string): P
 
 export function unlink(flags: Flags, name: string, channel: string, id: string): Promise<void> {
   return withStore(flags, async ({ store, identities }) => {
-    await identities.unlink(name, channelOf(channel), id, ACTOR)
-    await refuseOpenCards(store, name, `${name} was unlinked`)
+    await identities.unlink(name, platformOf(channel), id, ACTOR)
+    await refuseOpenCards(store, name, WAS_UNLINKED(name))
     print(`unlinked ${channel} ${id} from ${name}`)
   })
 }
 
-function channelOf(name: string): (typeof PLATFORMS)[number] {
+function platformOf(name: string): (typeof PLATFORMS)[number] {
   const known = PLATFORMS.find((p) => p === name)
   if (known) return known
-  throw new TurnstoneError('refused', `${name}: the channel is discord or slack`)
+  throw new TurnstoneError('refused', `${name}: the platform is discord or slack`)
 }
 
 /** The jobs are rows: a running gateway finds them, or the next one that starts. */

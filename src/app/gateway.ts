@@ -1,38 +1,32 @@
 import { realpathSync } from 'node:fs'
 import { createChannels } from '../../channels/index.ts'
-import { createTools } from '../../tools/index.ts'
-import { runTurn } from '../agent/run-turn.ts'
-import type { AgentDeps } from '../agent/turn-context.ts'
+import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
 import { KeyedMutex } from '../channel/post-once.ts'
 import type { Config } from '../config/config.ts'
-import { redrawCards, redrawCardsSoon } from '../gateway/cards/card-painter.ts'
-import { Decisions } from '../gateway/cards/decisions.ts'
-import { commandTable } from '../gateway/commands/command-table.ts'
+import { redrawCards } from '../gateway/cards/card-painter.ts'
+import { commandSpecs } from '../gateway/commands/list.ts'
 import type { GatewayDeps } from '../gateway/gateway-deps.ts'
-import { Inbox } from '../gateway/incoming/inbox.ts'
-import { archive } from '../gateway/operations/archive.ts'
+import type { Inbox } from '../gateway/incoming/inbox.ts'
 import { type Health, healthOf } from '../gateway/operations/health.ts'
 import { type HttpServer, startHttpServer } from '../gateway/operations/http-server.ts'
 import { createMetrics, type Metrics } from '../gateway/operations/metrics.ts'
 import { startReconciler } from '../gateway/operations/reconciler.ts'
-import { createTurnOutlet } from '../gateway/turn-outlet.ts'
 import { Identities } from '../identity/identities.ts'
-import type { Job } from '../jobs/job-queue.ts'
 import { createLocalJobs } from '../jobs/local-jobs.ts'
 import { createLocalSignals } from '../jobs/local-signals.ts'
 import { createModelRegistry } from '../model/model-registry.ts'
 import { acquireOwnerLock, type OwnerLock } from '../store/owner-lock.ts'
-import { openStore, type Store } from '../store/store.ts'
-import { ArgumentChecker } from '../tool/arguments.ts'
+import { openStore, type SqliteStore, type Store } from '../store/store.ts'
 import { createToolCatalog } from '../tool/tool-catalog.ts'
 import { countQueued } from '../turn/inbox-messages.ts'
 import { messageOf } from '../util/errors.ts'
 import { createLog, type Log } from '../util/log.ts'
 import { createRedactor, type Redactor } from '../util/redact.ts'
 import { type Clock, sleep, systemClock } from '../util/time.ts'
-import { prepareWorkspace } from '../workspace/workspace.ts'
+import { prepareWorkspace, type RunAs } from '../workspace/workspace.ts'
 import { countOpenWorkstreams } from '../workstream/workstreams.ts'
+import { composeEngine } from './compose.ts'
 
 /** Turns that run side by side. Many: one whose platform is down waits in its place, and must not keep others from theirs. */
 const MAX_TURNS_AT_ONCE = 64
@@ -137,7 +131,7 @@ class GatewayProcess implements Gateway {
     }
   }
 
-  async #run(store: Store): Promise<Running> {
+  async #run(store: SqliteStore): Promise<Running> {
     const config = this.#config
     const [clock, log] = [this.#clock, this.#log]
     const workspace = prepareWorkspace(config.workspace)
@@ -145,7 +139,7 @@ class GatewayProcess implements Gateway {
     const signals = createLocalSignals(store, clock)
     const lanes = new KeyedMutex()
     const models = createModelRegistry(config.models, config.secrets.modelKeys)
-    const commands = commandTable(models.aliases)
+    const commands = commandSpecs(models.aliases)
     const channels = await createChannels(config, { clock, log, lanes, commands })
     this.#slackRequest = channels.slackRequest
     const adapters = new Map(channels.adapters.map((a) => [a.platform, a]))
@@ -164,27 +158,22 @@ class GatewayProcess implements Gateway {
       identities,
       adapters,
     }
-    const inbox = new Inbox(deps)
-    const decisions = new Decisions(deps)
-    const agent: AgentDeps = {
-      ...deps,
+    const tools = createTools(this.#toolDeps(workspace.runAs))
+    const engine = composeEngine(deps, {
       models,
-      catalog: createToolCatalog(createTools(this.#toolSettings(workspace.runAs))),
-      checker: new ArgumentChecker(),
-      outlet: createTurnOutlet(deps),
+      catalog: createToolCatalog(() => tools, log),
       workspaceOf: (id) => workspace.of(id),
-      refuseUnshowable: (approval) => decisions.refuseUnshowable(approval),
       count: (what) => this.#metrics.count(what),
-    }
+    })
     this.#measure(store, channels.adapters)
     this.#sayAtStart(channels.adapters, workspace.root)
-    await queue.work((job) => handleJob(agent, deps, decisions, job), { concurrency: MAX_TURNS_AT_ONCE })
+    await queue.work(engine.handleJob, { concurrency: MAX_TURNS_AT_ONCE })
     const stopCaretaker = startReconciler(deps, this.#ending.signal)
     signals.onForeignWrite(() => {
       queue.poke()
       void redrawCards(deps, this.#ending.signal).catch(() => undefined)
     })
-    await Promise.all(channels.adapters.map((a) => this.#startChannel(a, this.#gated(inbox))))
+    await Promise.all(channels.adapters.map((a) => this.#startChannel(a, this.#gated(engine.inbox))))
     this.#health = () => healthOf({ store, adapters: channels.adapters, remarks: [NO_SANDBOX] })
     return {
       store,
@@ -197,7 +186,7 @@ class GatewayProcess implements Gateway {
     }
   }
 
-  #toolSettings(runAs: Parameters<typeof createTools>[0]['runAs']): Parameters<typeof createTools>[0] {
+  #toolDeps(runAs: RunAs | undefined): ToolDeps {
     const { databaseFile, file, tools, sandbox } = this.#config
     const database = ['', '-wal', '-shm', '-journal', '-lock'].map((end) => databaseFile + end)
     const own = [...(file === undefined ? [] : [file]), ...(databaseFile === ':memory:' ? [] : database)]
@@ -285,16 +274,6 @@ class GatewayProcess implements Gateway {
     await quietly(this.#log, Promise.race([adapter.stop(), limit]))
     late.abort()
   }
-}
-
-/** Keys of jobs are workstreams, but for these two prefixes. */
-async function handleJob(agent: AgentDeps, gateway: GatewayDeps, decisions: Decisions, job: Job): Promise<void> {
-  const [kind, id = ''] = job.key.split(':')
-  if (kind === 'expire') return decisions.expire(id)
-  if (kind === 'archive') return archive(gateway, id)
-  await runTurn(agent, job)
-  // A turn that was ended may have left a card.
-  redrawCardsSoon(gateway)
 }
 
 function realOf(path: string): string {

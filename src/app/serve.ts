@@ -10,7 +10,7 @@ const STOP_LIMIT_MS = 7500
 export async function runServe(flags: Flags): Promise<void> {
   const config = loadConfig(flags, { env: process.env, cwd: process.cwd() })
   const log = createLog(config.logLevel, createRedactor(config.secretValues))
-  process.on('unhandledRejection', (error) => log.error({ err: error }, 'a promise was rejected unheard'))
+  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'))
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'the gateway has failed')
     process.exit(1)
@@ -22,7 +22,10 @@ export async function runServe(flags: Flags): Promise<void> {
     stopping = true
     log.info({ signal }, 'stopping')
     setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref()
-    void gateway.stop().then(() => process.exit(0))
+    void gateway.stop().then(() => {
+      log.info('stopped')
+      process.exit(0)
+    })
   }
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))

@@ -3,11 +3,9 @@ import { audit } from '../store/audit.ts'
 import type { Db, Tx } from '../store/store.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Approval, ApprovalCall, Outcome } from './approval.ts'
+import { addGrants } from './grants.ts'
 
 type Row = Selectable<Tables['approvals']>
-
-/** The key of the job that ends an approval at its time. */
-export const expiryJob = (approval: string): string => `expire:${approval}`
 
 export interface ApprovalRequest {
   readonly id: string
@@ -28,6 +26,7 @@ export async function requestApproval(tx: Tx, request: ApprovalRequest, now: num
       id: request.id,
       ws_id: request.workstream,
       turn_id: request.turn,
+      kind: 'calls',
       state: 'open',
       calls: JSON.stringify(request.calls),
       changed: request.changed ?? null,
@@ -37,7 +36,7 @@ export async function requestApproval(tx: Tx, request: ApprovalRequest, now: num
       expires_at: request.expiresAt ?? null,
       created_at: now,
       decided_at: null,
-      painted: 0,
+      card_up_to_date: 0,
     })
     .execute()
   return { ...request, state: 'open', createdAt: now, cardUpToDate: false }
@@ -55,7 +54,7 @@ export async function settleApproval(
   const { id, outcome, by, note } = decision
   let update = tx.db
     .updateTable('approvals')
-    .set({ state: outcome, decided_by: by, note: note ?? null, decided_at: now, painted: 0 })
+    .set({ state: outcome, decided_by: by, note: note ?? null, decided_at: now, card_up_to_date: 0 })
     .where('id', '=', id)
     .where('state', '=', 'open')
   if (outcome === 'always') update = update.where('always', '=', 1)
@@ -69,19 +68,13 @@ export async function settleApproval(
     workstream: approval.workstream,
     detail: `${id} ${outcome}`,
   })
-  if (outcome === 'always') await grant(tx, approval, by, now)
+  if (outcome === 'always')
+    await addGrants(
+      tx,
+      { workstream: approval.workstream, labels: approval.calls.flatMap((c) => c.label ?? []), by },
+      now,
+    )
   return approval
-}
-
-async function grant(tx: Tx, approval: Approval, by: string, now: number): Promise<void> {
-  for (const label of new Set(approval.calls.flatMap((c) => c.label ?? []))) {
-    await tx.db
-      .insertInto('grants')
-      .values({ ws_id: approval.workstream, label, granted_by: by, created_at: now })
-      .onConflict((c) => c.columns(['ws_id', 'label']).doNothing())
-      .execute()
-    await audit(tx, { at: now, actor: by, action: 'grant', workstream: approval.workstream, detail: label })
-  }
 }
 
 export async function findApproval(db: Db | Tx['db'], id: string): Promise<Approval | undefined> {
@@ -100,6 +93,13 @@ export async function openApprovals(db: Db | Tx['db'], workstream: string): Prom
   return rows.map(toApproval)
 }
 
+/** Workstreams that wait for a decision on a card; `shown`: only those whose card shows the open state. */
+export async function workstreamsWithOpenApproval(db: Db | Tx['db'], shown: boolean): Promise<ReadonlySet<string>> {
+  let query = db.selectFrom('approvals').select('ws_id').distinct().where('state', '=', 'open')
+  if (shown) query = query.where('card_up_to_date', '=', 1)
+  return new Set((await query.execute()).map((r) => r.ws_id))
+}
+
 /** All of a turn, oldest first. */
 export async function approvalsOfTurn(db: Db | Tx['db'], turn: string): Promise<readonly Approval[]> {
   const rows = await db
@@ -114,7 +114,12 @@ export async function approvalsOfTurn(db: Db | Tx['db'], turn: string): Promise<
 
 /** Whose card does not show the row's state yet. */
 export async function approvalsWithOldCards(db: Db): Promise<readonly Approval[]> {
-  const rows = await db.selectFrom('approvals').selectAll().where('painted', '=', 0).orderBy('created_at').execute()
+  const rows = await db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('card_up_to_date', '=', 0)
+    .orderBy('created_at')
+    .execute()
   return rows.map(toApproval)
 }
 
@@ -122,33 +127,10 @@ export async function approvalsWithOldCards(db: Db): Promise<readonly Approval[]
 export async function markCardUpToDate(db: Db, approval: Approval): Promise<void> {
   await db
     .updateTable('approvals')
-    .set({ painted: 1 })
+    .set({ card_up_to_date: 1 })
     .where('id', '=', approval.id)
     .where('state', '=', approval.state)
     .execute()
-}
-
-export async function grantsOf(db: Db | Tx['db'], workstream: string): Promise<ReadonlySet<string>> {
-  const rows = await db.selectFrom('grants').select('label').where('ws_id', '=', workstream).orderBy('label').execute()
-  return new Set(rows.map((r) => r.label))
-}
-
-/** False where there was no such grant. */
-export async function revokeGrant(
-  tx: Tx,
-  grant: { workstream: string; label: string; by: string },
-  now: number,
-): Promise<boolean> {
-  const { workstream, label, by } = grant
-  const gone = await tx.db
-    .deleteFrom('grants')
-    .where('ws_id', '=', workstream)
-    .where('label', '=', label)
-    .returning('label')
-    .execute()
-  if (gone.length === 0) return false
-  await audit(tx, { at: now, actor: by, action: 'revoke', workstream, detail: label })
-  return true
 }
 
 function toApproval(row: Row): Approval {
@@ -160,7 +142,7 @@ function toApproval(row: Row): Approval {
     calls: JSON.parse(row.calls) as ApprovalCall[],
     always: row.always === 1,
     createdAt: row.created_at,
-    cardUpToDate: row.painted === 1,
+    cardUpToDate: row.card_up_to_date === 1,
     ...(row.changed === null ? {} : { changed: row.changed }),
     ...(row.decided_by === null ? {} : { decidedBy: row.decided_by }),
     ...(row.note === null ? {} : { note: row.note }),

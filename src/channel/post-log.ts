@@ -1,6 +1,7 @@
 import type { Store, Tx } from '../store/store.ts'
 import type { Clock } from '../util/time.ts'
 import type { Address, MessageRef, PostKind, PostLog } from './channel-adapter.ts'
+import { scopeOf } from './post-key.ts'
 
 /** Longest text kept for a read-back by content; posts are shorter on every platform. */
 const MAX_KEPT_TEXT_CHARS = 40_000
@@ -18,7 +19,7 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
         .execute()
     },
     async recordFileId(key, fileId) {
-      await store.db.updateTable('posts').set({ mark: fileId }).where('key', '=', key).execute()
+      await store.db.updateTable('posts').set({ file_id: fileId }).where('key', '=', key).execute()
     },
     async sent(key, ref) {
       await store.db
@@ -31,32 +32,30 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
       const rows = await store.db
         .selectFrom('posts')
         .select('ref_id')
-        .where('channel', '=', to.platform)
+        .where('platform', '=', to.platform)
         .where('address', '=', to.id)
         .where('key', '!=', key)
         .where('ref_id', 'is not', null)
         .execute()
       return new Set(rows.flatMap((r) => r.ref_id ?? []))
     },
-    async pending(prefix) {
+    async pending(scope) {
       const rows = await store.db
         .selectFrom('posts')
-        .select(['key', 'at', 'kind', 'text', 'mark'])
-        .where('key', '>=', prefix)
-        .where('key', '<', `${prefix}\uffff`)
+        .select(['key', 'at', 'kind', 'text', 'file_id'])
+        .where('scope', '=', scope)
         .where('ref', 'is', null)
         .orderBy('at')
         .execute()
-      return rows.map(({ key, at, kind, text, mark }) => {
-        return { key, at, kind: kind as PostKind, text, ...(mark === null ? {} : { fileId: mark }) }
+      return rows.map(({ key, at, kind, text, file_id }) => {
+        return { key, at, kind: kind as PostKind, text, ...(file_id === null ? {} : { fileId: file_id }) }
       })
     },
-    async known(prefix) {
+    async known(scope) {
       const rows = await store.db
         .selectFrom('posts')
         .select(['key', 'ref'])
-        .where('key', '>=', prefix)
-        .where('key', '<', `${prefix}\uffff`)
+        .where('scope', '=', scope)
         .where('ref', 'is not', null)
         .execute()
       return new Map(rows.map((r) => [r.key, JSON.parse(r.ref ?? 'null') as MessageRef]))
@@ -77,13 +76,14 @@ async function begin(
     .insertInto('posts')
     .values({
       key: post.key,
-      channel: post.to.platform,
+      platform: post.to.platform,
+      scope: scopeOf(post.key),
       address: post.to.id,
       kind: post.kind,
       text: post.text.slice(0, MAX_KEPT_TEXT_CHARS),
       ref: null,
       ref_id: null,
-      mark: null,
+      file_id: null,
       at: post.now,
     })
     .onConflict((c) => c.column('key').doNothing())
@@ -96,7 +96,7 @@ async function begin(
     at: row.at,
     text: row.text,
     ...(row.ref === null ? {} : { ref: JSON.parse(row.ref) as MessageRef }),
-    ...(row.mark === null ? {} : { fileId: row.mark }),
+    ...(row.file_id === null ? {} : { fileId: row.file_id }),
   }
 }
 
@@ -105,10 +105,16 @@ export async function postOf(store: Store, ref: MessageRef): Promise<string | un
   const row = await store.db
     .selectFrom('posts')
     .select('key')
-    .where('channel', '=', ref.platform)
+    .where('platform', '=', ref.platform)
     .where('ref_id', '=', ref.id)
     .executeTakeFirst()
   return row?.key
+}
+
+/** Whether the post was begun and its answer never came: it may be visible or not. */
+export async function isUnanswered(store: Store, key: string): Promise<boolean> {
+  const row = await store.db.selectFrom('posts').select('ref').where('key', '=', key).executeTakeFirst()
+  return row !== undefined && row.ref === null
 }
 
 /** Whether a card is being posted on that platform, so that a message not known may be one. */
@@ -116,7 +122,7 @@ export async function isCardInFlight(store: Store, { platform }: MessageRef): Pr
   const row = await store.db
     .selectFrom('posts')
     .select('key')
-    .where('channel', '=', platform)
+    .where('platform', '=', platform)
     .where('kind', '=', 'card')
     .where('ref', 'is', null)
     .executeTakeFirst()

@@ -26,42 +26,6 @@ export const OUTCOMES = {
   unshowable: { sign: '🚫', title: 'Not run', byPerson: false, after: ': too long to display' },
 } as const satisfies Readonly<Record<string, OutcomeWords>>
 
-export type CardOutcomeName = keyof typeof OUTCOMES
-
-/** The words that differ from one state to the next, for somebody who presses too late. */
-const ALREADY: Readonly<Record<CardOutcomeName, (by: string) => string>> = {
-  approved: (by) => `Already approved${by}.`,
-  always: (by) => `Already approved${by} (always allow).`,
-  rejected: (by) => `Already rejected${by}.`,
-  stopped: (by) => `Already stopped${by}. Nothing was run.`,
-  expired: () => 'This approval has expired. Nothing was run.',
-  superseded: () => 'This approval was replaced by a newer card below.',
-  unshowable: () => 'This request was too long to display. Nothing was run.',
-}
-
-export function alreadyDecided(outcome: CardOutcomeName, by: string | undefined): string {
-  return ALREADY[outcome](by === undefined ? '' : ` by ${by}`)
-}
-
-const CLOSED_BELOW: Readonly<Record<CardOutcomeName, (by: string) => string>> = {
-  approved: (by) => `The request above was approved${by}.`,
-  always: (by) => `The request above was approved${by} (always allow).`,
-  rejected: (by) => `The request above was rejected${by}.`,
-  stopped: (by) => `The request above was stopped${by} and not run.`,
-  expired: () => 'The request above expired and was not run.',
-  superseded: () => 'The request above was replaced by a new one.',
-  unshowable: () => 'The request above was not run: it is too long to display.',
-}
-
-/** A line below a card that the platform no longer lets the bot change. */
-export function closedAbove(outcome: CardOutcomeName, by: string | undefined): string {
-  return CLOSED_BELOW[outcome](by === undefined ? '' : ` by ${by}`)
-}
-
-export const APPROVAL_GONE = 'This approval no longer exists. Nothing was run.'
-export const NO_ALWAYS_HERE = 'This card has no Always allow button. Nothing has changed.'
-export const NOTHING_CHANGED = 'Nothing has changed.'
-
 /** `when` is a time as the platform renders it: "in 5 minutes", or a date. */
 export function expires(when: string): string {
   return `Expires ${when}`
@@ -105,7 +69,7 @@ export function noteLength(max: number): string {
 
 export const LINK_FORM = { title: 'Link your account', token: 'Token (starts with ts_)' } as const
 
-export const NOT_SAVED = "I couldn't save that, so nothing has changed. Please try again."
+export const NOT_SAVED = "I couldn't save that, so nothing was changed. Please try again."
 export const NOT_IN_THIS_CHANNEL = "I don't work in this channel."
 export const FORM_TOO_LATE = 'The form could not be opened in time. Please press again.'
 export const MESSAGE_NOT_SAVED = "I couldn't save a message here. Please send it again in a moment."

@@ -27,6 +27,11 @@ export interface GatewayDeps {
   readonly adapters: ReadonlyMap<Platform, ChannelAdapter>
 }
 
+/** A command as it is written on the platform: `/status`, `/turnstone status`. */
+export function writtenOn({ adapters }: Pick<GatewayDeps, 'adapters'>, platform: Platform, words: string): string {
+  return adapters.get(platform)?.commandHint(words) ?? words
+}
+
 /** A line without a row: it may be lost, it is never sent twice, and its failure changes nothing. `onlyTo`: privately where the platform can. */
 export async function tell(
   { adapters, log }: Pick<GatewayDeps, 'adapters' | 'log'>,

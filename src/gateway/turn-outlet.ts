@@ -1,4 +1,5 @@
 import type { Address, ChannelAdapter, TurnCanvas } from '../channel/channel-adapter.ts'
+import { encodePostKey } from '../channel/post-key.ts'
 import { createPostLog } from '../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../channel/post-once.ts'
 import type { TurnView } from '../channel/turn-view.ts'
@@ -14,56 +15,56 @@ import { postCard } from './cards/card-painter.ts'
 import type { GatewayDeps } from './gateway-deps.ts'
 import { removeReceived } from './reactions.ts'
 
-type Tools = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'lanes' | 'adapters'>
+type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'lanes' | 'adapters'>
 
 /** Between two tries to make a workstream's place while the platform is out of reach, ms. */
 const OPEN_AGAIN_MS = 5000
 
 /** The agent's way out to the channels. A workstream of a channel that is off must not be run. */
-export function createTurnOutlet(tools: Tools): TurnOutlet {
+export function createTurnOutlet(deps: Deps): TurnOutlet {
   const adapterOf = (channel: Address['platform']): ChannelAdapter => {
-    const adapter = tools.adapters.get(channel)
+    const adapter = deps.adapters.get(channel)
     if (!adapter) throw new Error(`the ${channel} channel is off`)
     return adapter
   }
   return {
-    serves: (channel) => tools.adapters.has(channel),
-    displayName: (platform) => tools.adapters.get(platform)?.displayName ?? platform,
+    serves: (platform) => deps.adapters.has(platform),
+    displayName: (platform) => deps.adapters.get(platform)?.displayName ?? platform,
     async open(workstream, claim, signal) {
       for (;;) {
         try {
-          const posts = createPostLog(tools.store, tools.clock, (tx) => assertClaim(tx, claim))
-          return await openThread(tools, adapterOf(workstream.platform), workstream, posts, signal)
+          const posts = createPostLog(deps.store, deps.clock, (tx) => assertClaim(tx, claim))
+          return await openThread(deps, adapterOf(workstream.platform), workstream, posts, signal)
         } catch (error) {
           signal.throwIfAborted()
           if (error instanceof PostRefusedError) throw error
-          tools.log.warn({ reason: messageOf(error), workstream: workstream.id }, 'no place for an answer yet')
-          await sleep(tools.clock, OPEN_AGAIN_MS, signal)
+          deps.log.warn({ reason: messageOf(error), workstream: workstream.id }, 'no place for an answer yet')
+          await sleep(deps.clock, OPEN_AGAIN_MS, signal)
         }
       }
     },
     presenter({ turn, to, claim }) {
       const adapter = adapterOf(to.platform)
-      const posts = createPostLog(tools.store, tools.clock, (tx) => assertClaim(tx, claim))
+      const posts = createPostLog(deps.store, deps.clock, (tx) => assertClaim(tx, claim))
       return createPresenter(adapter.canvas(to, turn, posts), turn, (approval, signal) =>
-        postCard(tools, { approval, to, posts }, signal),
+        postCard(deps, { approval, to, posts }, signal),
       )
     },
     async earlier(to, before, limit) {
       try {
         return await adapterOf(to.platform).fetchMessages(to, { limit, ...(before === undefined ? {} : { before }) })
       } catch (error) {
-        tools.log.warn({ reason: messageOf(error), channel: to.platform }, 'earlier messages could not be read')
+        deps.log.warn({ reason: messageOf(error), channel: to.platform }, 'earlier messages could not be read')
         return []
       }
     },
     download: (channel, file, maxBytes, signal) => adapterOf(channel).download(file, maxBytes, signal),
-    taken: async (items) => void removeReceived(tools, items),
+    taken: async (items) => void removeReceived(deps, items),
   }
 }
 
 async function openThread(
-  tools: Tools,
+  deps: Deps,
   adapter: ChannelAdapter,
   { id, platform, opening, title }: Workstream,
   posts: ReturnType<typeof createPostLog>,
@@ -73,10 +74,10 @@ async function openThread(
   if (opening.kind === 'thread')
     return adapter.openThread({ channel: opening.channel, message: opening.message }, title)
   const to: Address = { platform, id: opening.channel }
-  const key = `ask:${id}`
+  const key = encodePostKey({ kind: 'announcement', workstream: id })
   const { text } = opening
   const { ref } = await postOnce(
-    { adapter, posts, lanes: tools.lanes, clock: tools.clock },
+    { adapter, posts, lanes: deps.lanes, clock: deps.clock },
     { key, to, kind: 'text', text, send: (onFileId) => adapter.send(to, { kind: 'text', text }, key, onFileId) },
     signal,
   )

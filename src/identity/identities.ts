@@ -34,14 +34,14 @@ export class Identities {
     this.#users = users
   }
 
-  async userOf(channel: Platform, externalId: string): Promise<User | undefined> {
+  async userOf(platform: Platform, externalId: string): Promise<User | undefined> {
     for (const [name, user] of Object.entries(this.#users)) {
-      if (userIdsOn(user, channel).includes(externalId)) return { name, role: user.role }
+      if (userIdsOn(user, platform).includes(externalId)) return { name, role: user.role }
     }
     const row = await this.#store.db
       .selectFrom('links')
       .select('user_name')
-      .where('channel', '=', channel)
+      .where('platform', '=', platform)
       .where('external_id', '=', externalId)
       .executeTakeFirst()
     return row && this.byName(row.user_name)
@@ -66,7 +66,7 @@ export class Identities {
     )
     const rows = await this.#store.db.selectFrom('links').selectAll().where('user_name', '=', name).execute()
     const stored = rows.map((r) => ({
-      platform: r.channel as Platform,
+      platform: r.platform as Platform,
       externalId: r.external_id,
       user: name,
       fixed: false,
@@ -149,43 +149,44 @@ export class Identities {
   }
 
   /** Throws TurnstoneError 'refused' where the id belongs to somebody already or there is no such user. */
-  async link(name: string, channel: Platform, externalId: string, actor: string): Promise<void> {
+  async link(name: string, platform: Platform, externalId: string, actor: string): Promise<void> {
     if (!(await this.byName(name))) throw refused(`there is no user ${name}`)
-    const owner = await this.userOf(channel, externalId)
-    if (owner) throw refused(`${channel} ${externalId} is linked to ${owner.name} already`)
+    const owner = await this.userOf(platform, externalId)
+    if (owner) throw refused(`${platform} ${externalId} is linked to ${owner.name} already`)
     const at = this.#clock.now()
     try {
       await this.#store.transaction(async (tx) => {
         await tx.db
           .insertInto('links')
-          .values({ channel, external_id: externalId, user_name: name, created_at: at })
+
+          .values({ platform, external_id: externalId, user_name: name, created_at: at })
           .execute()
-        await audit(tx, { at, actor, action: 'link', detail: `${name} ${channel} ${externalId}` })
+        await audit(tx, { at, actor, action: 'link', detail: `${name} ${platform} ${externalId}` })
       })
     } catch (error) {
-      if (isUniqueViolation(error)) throw refused(`${channel} ${externalId} is linked already`)
+      if (isUniqueViolation(error)) throw refused(`${platform} ${externalId} is linked already`)
       throw error
     }
   }
 
   /** Throws TurnstoneError 'refused' where there is no such link, or it stands in config.toml. */
-  async unlink(name: string, channel: Platform, externalId: string, actor: string): Promise<void> {
-    if (userIdsOn(this.#users[name], channel).includes(externalId)) {
+  async unlink(name: string, platform: Platform, externalId: string, actor: string): Promise<void> {
+    if (userIdsOn(this.#users[name], platform).includes(externalId)) {
       throw refused(`this link stands in config.toml: change that file`)
     }
     const at = this.#clock.now()
     const gone = await this.#store.transaction(async (tx) => {
       const rows = await tx.db
         .deleteFrom('links')
-        .where('channel', '=', channel)
+        .where('platform', '=', platform)
         .where('external_id', '=', externalId)
         .where('user_name', '=', name)
         .returning('user_name')
         .execute()
-      if (rows.length > 0) await audit(tx, { at, actor, action: 'unlink', detail: `${name} ${channel} ${externalId}` })
+      if (rows.length > 0) await audit(tx, { at, actor, action: 'unlink', detail: `${name} ${platform} ${externalId}` })
       return rows.length
     })
-    if (gone === 0) throw refused(`${channel} ${externalId} is not linked to ${name}`)
+    if (gone === 0) throw refused(`${platform} ${externalId} is not linked to ${name}`)
   }
 }
 

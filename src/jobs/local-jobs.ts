@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
-import type { Store } from '../store/store.ts'
+import type { Store, Tx } from '../store/store.ts'
 import type { Log } from '../util/log.ts'
 import type { Clock } from '../util/time.ts'
-import type { Job, JobQueue } from './job-queue.ts'
+import { decodeJob, encodeJob, type Job } from './job.ts'
+import type { JobQueue, JobRun } from './job-queue.ts'
 
 /** Back-off of a throwing handler, ms: doubles from the first to the last. */
 const FIRST_BACKOFF_MS = 1000
@@ -27,7 +28,7 @@ class LocalJobs implements LocalJobQueue {
   readonly #log: Log
   readonly #abort = new AbortController()
   readonly #running = new Set<Promise<void>>()
-  #handler: ((job: Job) => Promise<void>) | undefined
+  #handler: ((run: JobRun) => Promise<void>) | undefined
   #concurrency = 0
   #stopping = false
   #cancelTimer: () => void = () => undefined
@@ -39,16 +40,21 @@ class LocalJobs implements LocalJobQueue {
     this.#log = log
   }
 
-  async send(tx: Parameters<JobQueue['send']>[0], job: { key: string; notBefore?: number }): Promise<void> {
+  async send(tx: Tx, job: Job, { notBefore = 0 }: { notBefore?: number } = {}): Promise<void> {
     await tx.db
       .insertInto('jobs')
-      .values({ key: job.key, state: 'queued', run_at: job.notBefore ?? 0, attempt: 0 })
+      .values({ key: encodeJob(job), state: 'queued', run_at: notBefore, attempt: 0 })
       .onConflict((c) => c.columns(['key', 'state']).doUpdateSet({ run_at: earlier, attempt: sql.ref('jobs.attempt') }))
       .execute()
     tx.afterCommit(() => this.#pump())
   }
 
-  async work(handler: (job: Job) => Promise<void>, { concurrency }: { concurrency: number }): Promise<void> {
+  async isPending(tx: Tx, job: Job): Promise<boolean> {
+    const row = await tx.db.selectFrom('jobs').select('id').where('key', '=', encodeJob(job)).executeTakeFirst()
+    return row !== undefined
+  }
+
+  async work(handler: (run: JobRun) => Promise<void>, { concurrency }: { concurrency: number }): Promise<void> {
     await this.#store.transaction(async (tx) => {
       const orphans = await tx.db
         .deleteFrom('jobs')
@@ -128,10 +134,10 @@ class LocalJobs implements LocalJobQueue {
       .executeTakeFirst()
   }
 
-  async #run(key: string, attempt: number, handler: (job: Job) => Promise<void>): Promise<void> {
+  async #run(key: string, attempt: number, handler: (run: JobRun) => Promise<void>): Promise<void> {
     let failed: unknown
     try {
-      await handler({ key, attempt, signal: this.#abort.signal })
+      await handler({ job: decodeJob(key), attempt, signal: this.#abort.signal })
     } catch (error) {
       failed = error ?? new Error('unknown')
     }

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import type { Store } from '../store/store.ts'
+import type { SqliteStore } from '../store/store.ts'
 import type { Clock } from '../util/time.ts'
 import type { Signals } from './signals.ts'
 
@@ -15,7 +15,7 @@ export interface LocalSignals extends Signals {
   stop(): void
 }
 
-export function createLocalSignals(store: Store, clock: Clock): LocalSignals {
+export function createLocalSignals(store: SqliteStore, clock: Clock): LocalSignals {
   const hints = new EventEmitter().setMaxListeners(0)
   let seen = store.dataVersion()
   let cancel: () => void
@@ -35,8 +35,12 @@ export function createLocalSignals(store: Store, clock: Clock): LocalSignals {
       for (;;) {
         signal.throwIfAborted()
         const woken = hint(hints, key, clock, signal)
-        if (await check()) return woken.cancel()
-        await woken.promise
+        try {
+          if (await check()) return
+          await woken.promise
+        } finally {
+          woken.cancel()
+        }
       }
     },
     onForeignWrite: (run) => void hints.on('any', run),
@@ -60,5 +64,5 @@ function hint(hints: EventEmitter, key: string, clock: Clock, signal: AbortSigna
     signal.removeEventListener('abort', wake)
     cancelTimer()
   }
-  return { promise: promise.then(cancel), cancel }
+  return { promise, cancel }
 }

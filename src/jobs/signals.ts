@@ -1,9 +1,12 @@
 import type { Tx } from '../store/store.ts'
 
-/** A hint that a row has changed; it may be lost, so whoever waits also looks by itself. The row is the truth. */
+/** A hint that a row has changed. It may be lost, so whoever waits also looks every few seconds: the row is the truth. */
 export interface Signals {
   /** Sent when the transaction commits. */
   send(tx: Tx, key: string): Promise<void>
-  /** Resolves when `check` says true; it is asked now, at each hint and every few seconds. Rejects when `signal` aborts. */
+  /**
+   * Resolves when `check` says true; it is called now, at each hint and every few seconds. Rejects with what `check`
+   * throws, or with the signal's reason.
+   */
   until(key: string, check: () => Promise<boolean>, signal: AbortSignal): Promise<void>
 }

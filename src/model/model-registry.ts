@@ -7,7 +7,7 @@ export interface ModelRegistry {
   readonly aliases: readonly string[]
   /** For people: "main (gpt-5.4)". */
   label(alias: string): string
-  /** Made at first use and kept. Throws where there is no such alias. */
+  /** Made at first use and kept. Throws for an unknown alias. */
   get(alias: string): Promise<ModelProvider>
 }
 
@@ -21,7 +21,7 @@ export function createModelRegistry(config: RegistryConfig, keys: Readonly<Recor
   const made = new Map<string, Promise<ModelProvider>>()
   const blockOf = (alias: string): ModelConfig => {
     const block = config.byAlias[alias]
-    if (!block) throw new Error(`there is no model "${alias}"`)
+    if (!block) throw new Error(`no model is named "${alias}"`)
     return block
   }
   return {

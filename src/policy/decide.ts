@@ -6,7 +6,7 @@ export interface JudgedCall {
   readonly acts: readonly Act[]
   /** The tool's own wish; it belongs to the exec act. */
   readonly needsApproval: boolean
-  /** The blocklist entry it hit. */
+  /** The blocklist entry that it matches. */
   readonly blocked?: string
 }
 
@@ -20,9 +20,9 @@ export interface Layers {
 
 export interface Verdict {
   readonly effect: 'allow' | 'ask' | 'deny'
-  /** Names the rule or the reason; for cards, refusals and the audit. */
+  /** The rule or the reason; for cards, results and the audit. */
   readonly because: string
-  /** Asked for by nothing but the tool's own wish, so that *Always allow* may cover it. */
+  /** Only the tool itself asks, so *Always allow* may cover it. */
   readonly grantable: boolean
 }
 
@@ -52,14 +52,15 @@ function judge(act: Act, call: JudgedCall, layers: Layers): Verdict {
 function withoutRule(act: Act, call: JudgedCall, layers: Layers): Verdict {
   const allow = (because: string): Verdict => ({ effect: 'allow', because, grantable: false })
   if (layers.skipPermissions) return allow('skip_permissions')
+  if (act.act === 'net') return allow('no rule on this host')
   if (act.act !== 'exec') {
     if (act.zone === 'workspace') return allow('inside the workspace')
     return { effect: 'ask', because: ZONES[act.zone], grantable: false }
   }
-  if (layers.grants.has(act.label)) return allow('always allowed in this workstream')
+  if (layers.grants.has(act.label)) return allow('always allowed in this conversation')
   if (layers.autoApprove.has(act.label)) return allow('auto_approve')
-  if (!call.needsApproval) return allow('never asks')
-  return { effect: 'ask', because: 'this tool asks first', grantable: true }
+  if (!call.needsApproval) return allow('needs no approval')
+  return { effect: 'ask', because: 'this tool needs approval', grantable: true }
 }
 
 const ZONES = {
@@ -69,9 +70,15 @@ const ZONES = {
 } as const
 
 function matches(pattern: string, act: Act): boolean {
+  if (act.act === 'net') return hostPattern(pattern).test(act.host)
   if (act.act !== 'exec') return pathPattern(pattern).test(act.path)
   const exec = new RegExp(`^${literal(pattern).replaceAll('\\*', '.*')}$`, 's')
   return exec.test(act.label) || exec.test(act.name)
+}
+
+/** `*` is any characters: `*.example.com` matches subdomains at any depth, and not `example.com` itself. */
+function hostPattern(pattern: string): RegExp {
+  return new RegExp(`^${literal(pattern.toLowerCase()).replaceAll('\\*', '.*')}$`)
 }
 
 /** `*` within a segment, `**` across; `dir/**` does not match `dir` itself. */

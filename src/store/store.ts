@@ -24,16 +24,20 @@ export interface Store {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Whether the database answers. */
   healthy(): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** A store whose file other processes may write; only SQLite needs to look for that. */
+export interface SqliteStore extends Store {
   /** Changes when another process has written. */
   dataVersion(): number
-  close(): Promise<void>
 }
 
 /**
  * Opens the database and brings its schema up to date. Throws TurnstoneError: 'store-newer' or 'store-corrupt' before
  * anything was written, 'store-unavailable' where it cannot be opened.
  */
-export async function openStore(file: string): Promise<Store> {
+export async function openStore(file: string): Promise<SqliteStore> {
   try {
     if (file !== ':memory:') {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -109,7 +113,7 @@ async function migrate(db: Db): Promise<void> {
   })
 }
 
-function createStore(db: Db, handle: ReturnType<typeof openSqlite>): Store {
+function createStore(db: Db, handle: ReturnType<typeof openSqlite>): SqliteStore {
   const inside = new AsyncLocalStorage<true>()
   const outside = (): Db => {
     if (inside.getStore()) throw new Error('the store was used inside its own transaction; use tx.db')

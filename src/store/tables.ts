@@ -5,15 +5,15 @@ export interface Tables {
   schema_version: { version: number }
   users: { name: string; role: 'admin' | 'member'; created_at: number }
   api_tokens: { id: string; user_name: string; hash: string; created_at: number; revoked_at: number | null }
-  links: { channel: string; external_id: string; user_name: string; created_at: number }
+  links: { platform: string; external_id: string; user_name: string; created_at: number }
   workstreams: {
     id: string
     owner: string
-    channel: string
+    platform: string
     /** Address.id of the conversation; `ask:<key>` until its thread is made. */
     address: string
     /** The platform's channel in which it was begun. */
-    room: string
+    channel: string
     state: 'open' | 'closed'
     /** Raised by each job that takes the workstream; what an older one writes hits no row. */
     epoch: number
@@ -31,6 +31,8 @@ export interface Tables {
   inbox: {
     id: Generated<number>
     ws_id: string
+    /** What the row is: a message of a person or bot. */
+    kind: 'message'
     dedupe_key: string
     author: string
     author_name: string
@@ -46,13 +48,15 @@ export interface Tables {
     state: 'queued' | 'taken' | 'done' | 'stopped' | 'failed'
     turn_id: string | null
     /** 1: 👀 was shown and is to be taken off. */
-    marked: number
+    reacted: number
     sent_at: number
     created_at: number
   }
   turns: {
     id: string
     ws_id: string
+    /** The turn that waits for this one; null for a turn that people began. */
+    parent_id: string | null
     state: 'running' | 'parked' | 'done' | 'failed' | 'stopped'
     /** Starts since the last new journal row; a graceful stop does not count. */
     tries: number
@@ -76,6 +80,8 @@ export interface Tables {
     id: string
     ws_id: string
     turn_id: string
+    /** What a person is asked: to approve the calls of a step. */
+    kind: 'calls'
     state: 'open' | 'approved' | 'always' | 'rejected' | 'stopped' | 'expired' | 'superseded' | 'unshowable'
     /** JSON: the calls as they were shown, with fingerprints. */
     calls: string
@@ -87,13 +93,15 @@ export interface Tables {
     created_at: number
     decided_at: number | null
     /** 1: the card shows the row's present state. */
-    painted: number
+    card_up_to_date: number
   }
   grants: { ws_id: string; label: string; granted_by: string; created_at: number }
   files_read: { ws_id: string; path: string; sha256: string }
   posts: {
     key: string
-    channel: string
+    /** The turn, approval or workstream that the post belongs to. */
+    scope: string
+    platform: string
     /** Address.id. */
     address: string
     kind: string
@@ -101,7 +109,8 @@ export interface Tables {
     ref: string | null
     /** MessageRef.id, so that a message finds its owner. */
     ref_id: string | null
-    mark: string | null
+    /** Slack: the uploaded file, known before the upload is completed. */
+    file_id: string | null
     at: number
   }
   jobs: {
@@ -120,7 +129,8 @@ export interface Tables {
     ws_id: string
     model: string
     input: number
-    cached: number
+    cache_read: number
+    cache_write: number
     output: number
   }
 }

@@ -1,37 +1,37 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { jsonrepair } from 'jsonrepair'
-import type { ToolSpec } from '../model/message.ts'
+import type { CatalogTool } from './catalog-tool.ts'
 
 export type Parsed =
   | { readonly ok: true; readonly args: Record<string, unknown> }
   | { readonly ok: false; readonly error: string }
 
-/** How much of a broken text is shown to the model again, characters. */
+/** How much of a broken text the error quotes, characters. */
 const MAX_SHOWN_CHARS = 500
 
 /**
- * Reads what a model wrote as arguments. A JSON object is taken as it is; a JSON string, or bare text that begins with
- * neither brace nor bracket, goes to the primary key; nothing or null is {}. Repaired is only what changes no value.
- * `whole`: the answer came to its end; text of a cut-off answer is never repaired.
+ * Reads what a model wrote as arguments. A JSON object is used as it is; a JSON string, or bare text that begins with
+ * neither brace nor bracket, goes to the primary key; nothing or null is {}. Broken JSON is repaired only where that
+ * changes no value. `whole`: the answer is complete; text of a cut-off answer is never repaired.
  */
 export function parseArguments(text: string, primaryKey: string | undefined, whole: boolean): Parsed {
   const trimmed = text.trim()
   if (trimmed === '') return { ok: true, args: {} }
   const strict = tryParse(trimmed)
   if (strict.found) return fromValue(strict.value, primaryKey)
-  if (!whole) return broken(text, primaryKey, 'the answer was cut off')
+  if (!whole) return broken(text, primaryKey, 'your answer was cut off inside the arguments')
   const unfenced = withoutFence(trimmed)
   const repaired = repair(unfenced)
   if (repaired !== undefined) return fromValue(repaired, primaryKey)
   if (!/^[{[]/.test(unfenced) && primaryKey !== undefined) return { ok: true, args: { [primaryKey]: text } }
-  return broken(text, primaryKey, 'not valid JSON')
+  return broken(text, primaryKey, 'the arguments are not valid JSON')
 }
 
 function fromValue(value: unknown, primaryKey: string | undefined): Parsed {
   if (value === null) return { ok: true, args: {} }
   if (typeof value === 'string' && primaryKey !== undefined) return { ok: true, args: { [primaryKey]: value } }
   if (isObject(value)) return { ok: true, args: value }
-  return broken(JSON.stringify(value), primaryKey, 'not a JSON object')
+  return broken(JSON.stringify(value), primaryKey, 'the arguments are not a JSON object')
 }
 
 function broken(text: string, primaryKey: string | undefined, why: string): Parsed {
@@ -39,7 +39,7 @@ function broken(text: string, primaryKey: string | undefined, why: string): Pars
   const shown = text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS).toWellFormed()}…` : text
   return {
     ok: false,
-    error: `The arguments are ${why}; nothing was run. Expected a JSON object such as ${sample}. Got: ${shown}`,
+    error: `Nothing was run: ${why}. Expected a JSON object such as ${sample}. Got: ${shown}`,
   }
 }
 
@@ -72,7 +72,7 @@ function repair(text: string): unknown {
 const TOKEN =
   /\s+|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w)|[{}[\]:,]/y
 
-/** Keys and values in their order; undefined where something else than whole tokens stands in the text. */
+/** Keys and values in their order; undefined where the text holds anything but whole tokens. */
 function scalarsOf(text: string): readonly unknown[] | undefined {
   const token = new RegExp(TOKEN)
   const found: unknown[] = []
@@ -95,48 +95,67 @@ function unquoted(piece: string): string {
   return JSON.parse(`"${body}"`) as string
 }
 
-/** Number fields whose range is a limit: past it means the most there is, not a mistake. */
-const CLAMPED: ReadonlySet<string> = new Set(['limit', 'max_results', 'context_lines'])
-
 interface Schema {
   readonly type?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly items?: Schema
   readonly minimum?: number
   readonly maximum?: number
+  /** Our own: the range is a limit, past it means the most there is and not a mistake. */
+  readonly clamp?: boolean
 }
+
+type CheckedTool = Pick<CatalogTool, 'spec' | 'schema' | 'origin'>
 
 /** Checks arguments against schemas; compiled ones are kept. */
 export class ArgumentChecker {
   readonly #ajv = new Ajv({ allErrors: true, strict: false })
-  readonly #compiled = new WeakMap<object, ValidateFunction>()
+  readonly #compiled = new WeakMap<object, ValidateFunction | Error>()
 
-  /** Numeric strings become numbers, limits are clamped, unknown fields of our own tools are dropped. */
-  check(spec: ToolSpec, args: Record<string, unknown>): Parsed {
-    const schema = spec.parameters as Schema
-    const fitted = fitValue(args, schema) as Record<string, unknown>
-    let validate = this.#compiled.get(spec.parameters)
-    if (!validate) {
-      validate = this.#ajv.compile(spec.parameters)
-      this.#compiled.set(spec.parameters, validate)
+  /** Throws where the schema does not compile, or its root is not an object's. */
+  compile({ schema }: Pick<CatalogTool, 'schema'>): ValidateFunction {
+    const made = this.#compiled.get(schema) ?? this.#tryCompile(schema)
+    this.#compiled.set(schema, made)
+    if (made instanceof Error) throw made
+    return made
+  }
+
+  #tryCompile(schema: CatalogTool['schema']): ValidateFunction | Error {
+    if (schema.type !== 'object') return new Error('its root must have "type": "object"')
+    try {
+      return this.#ajv.compile(schema)
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
     }
+  }
+
+  /** Numeric strings become numbers, clamped fields come into their range, fields unknown to a built-in are dropped. */
+  check(tool: CheckedTool, args: Record<string, unknown>): Parsed {
+    const fitted = fitValue(args, tool.schema as Schema, tool.origin === 'built-in') as Record<string, unknown>
+    const validate = this.compile(tool)
     if (validate(fitted)) return { ok: true, args: fitted }
     const lines = (validate.errors ?? []).map(errorLine)
-    return { ok: false, error: `Wrong arguments for ${spec.name}; nothing was run. ${[...new Set(lines)].join('; ')}.` }
+    const { name } = tool.spec
+    return { ok: false, error: `Nothing was run: wrong arguments for ${name}. ${[...new Set(lines)].join('; ')}.` }
   }
 }
 
-function fitValue(value: unknown, schema: Schema, name = ''): unknown {
+function fitValue(value: unknown, schema: Schema, drop: boolean): unknown {
   if (schema.type === 'object' && isObject(value) && schema.properties) {
-    const known = Object.entries(value).filter(([key]) => Object.hasOwn(schema.properties ?? {}, key))
-    return Object.fromEntries(known.map(([key, v]) => [key, fitValue(v, schema.properties?.[key] ?? {}, key)]))
+    const { properties } = schema
+    const kept = Object.entries(value).filter(([key]) => !drop || Object.hasOwn(properties, key))
+    return Object.fromEntries(kept.map(([key, v]) => [key, fitValue(v, fieldOf(properties, key), drop)]))
   }
-  if (schema.type === 'array' && Array.isArray(value)) return value.map((v) => fitValue(v, schema.items ?? {}))
+  if (schema.type === 'array' && Array.isArray(value)) return value.map((v) => fitValue(v, schema.items ?? {}, drop))
   if (schema.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
   if (schema.type !== 'integer' && schema.type !== 'number') return value
   const number = typeof value === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value
-  if (typeof number !== 'number' || !CLAMPED.has(name)) return number
-  return Math.min(Math.max(number, schema.minimum ?? number), schema.maximum ?? number)
+  if (typeof number !== 'number' || schema.clamp !== true) return number
+  return Math.min(Math.max(number, schema.minimum ?? -Infinity), schema.maximum ?? Infinity)
+}
+
+function fieldOf(properties: Readonly<Record<string, Schema>>, key: string): Schema {
+  return Object.hasOwn(properties, key) ? (properties[key] ?? {}) : {}
 }
 
 function errorLine(error: ErrorObject): string {

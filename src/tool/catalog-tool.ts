@@ -11,26 +11,42 @@ export type Act =
       readonly path: string
       readonly zone: Zone
     }
+  /** A connection to a host; `host` in lower case, without a port. */
+  | { readonly act: 'net'; readonly host: string }
 
 export interface ToolResult {
   readonly content: readonly ContentPart[]
   readonly isError: boolean
-  /** Lines that stay outside any cut: exit code, that it ran. */
+  /** Added after any cut: exit code, that it ran. */
   readonly trailer?: string
 }
 
-/** What a running call may use and tell. */
+/** News of a running call, for its line in the chat. */
+export type Progress = { readonly kind: 'output'; readonly text: string }
+
+/** A question that a running call puts to a person. */
+export interface Question {
+  readonly text: string
+}
+
+/** `declined` holds the reason in plain words. In this version every question is declined: the chat has no card for it. */
+export type QuestionAnswer = { readonly answered: string } | { readonly declined: string }
+
+/** What a running call may use. */
 export interface RunContext {
+  /** Aborts when the turn is stopped and at the call's time limit. */
   readonly signal: AbortSignal
-  /** A piece of output as it comes, for the bash tail; must not throw. */
-  readonly onOutput: (text: string) => void
-  /** Characters the result may have; the tool need not cut itself, but may stop early. */
+  /** Must not throw. */
+  readonly progress: (update: Progress) => void
+  /** The call's time limit stands still until the answer. Rejects with the signal's reason. */
+  readonly ask: (question: Question) => Promise<QuestionAnswer>
+  /** Characters the result may have; a tool need not cut its result, but may stop early. */
   readonly resultLimit: number
 }
 
 export interface ReadyPlan {
   readonly kind: 'ready'
-  /** One line. */
+  /** One line, never empty. */
   readonly header: string
   /** Exactly what will run or be written, as the approver reads it; `filename` where it must be attached. */
   readonly payload: { readonly filename: string; readonly text: string }
@@ -40,17 +56,19 @@ export interface ReadyPlan {
   readonly label: string
   readonly acts: readonly Act[]
   readonly warning?: string
-  /** The blocklist entry it hits: never run, never asked for. */
+  /** The blocklist entry it hits: never run, nobody is asked. */
   readonly blocked?: string
   /** Everything that must be the same when it runs as when it was approved: paths after symlinks, preview, arguments. */
   readonly fingerprint: string
+  /** Where the tool keeps a time limit of its own, ms; the pipeline's limit then comes a little later. */
+  readonly timeLimitMs?: number
   run(context: RunContext): Promise<ToolResult>
 }
 
 export interface InvalidPlan {
   readonly kind: 'invalid'
   readonly header: string
-  /** To the model: what was wrong and how to call it. */
+  /** For the model: what was wrong and how to call it. */
   readonly error: string
 }
 
@@ -59,6 +77,8 @@ export type ToolPlan = ReadyPlan | InvalidPlan
 /** What a plan may look at. Planning has no effect on the world but `files.markRead`. */
 export interface PlanScope {
   readonly workstream: string
+  /** Name of the user whose message is being answered. */
+  readonly author: string
   /** Absolute, after symlinks. */
   readonly root: string
   readonly files: FileLedger
@@ -68,11 +88,15 @@ export interface PlanScope {
 }
 
 export interface CatalogTool {
+  /** What the model sees. */
   readonly spec: ToolSpec
+  /** What arguments are checked against: the spec's parameters with our own keywords (`clamp`). */
+  readonly schema: Readonly<Record<string, unknown>>
   /** Where a bare string goes. */
   readonly primaryKey: string | undefined
-  readonly origin: 'built-in'
+  /** 'built-in', or who else brought it. Argument fields that the schema does not name are dropped for built-ins only. */
+  readonly origin: string
   readonly traits: { readonly agent: boolean; readonly taskAgent: boolean; readonly autoApprove: boolean }
-  /** `args` fit the schema. May be called again right before the run, and must then see the world anew. */
+  /** `args` fit the schema. May be called again right before the run, and must then look at the world again. */
   plan(args: Readonly<Record<string, unknown>>, scope: PlanScope): Promise<ToolPlan>
 }

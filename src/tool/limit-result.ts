@@ -1,7 +1,7 @@
 import type { ContentPart } from '../model/message.ts'
 import type { ToolResult } from './catalog-tool.ts'
 
-/** No result is cut below this, characters: an error or an exit must stay readable. */
+/** No result is cut below this, characters: an error or an exit code must stay readable. */
 const MIN_RESULT_CHARS = 2048
 /** No result is longer, bytes. */
 const MAX_RESULT_BYTES = 256 * 1024
@@ -14,7 +14,7 @@ export function resultLimit(contextWindow: number, usedTokens: number): number {
   return Math.max(MIN_RESULT_CHARS, Math.floor(Math.min(MAX_RESULT_BYTES, half, left)))
 }
 
-/** The result's content within the limit, head and tail kept; its trailer stands after the cut, never inside. */
+/** The result's content within the limit, head and tail kept; its trailer comes after the cut, never inside. */
 export function limitedContent(result: ToolResult, limit: number): readonly ContentPart[] {
   const parts = result.content.map((p) => (p.type === 'text' ? { ...p, text: cutMiddle(p.text, limit) } : p))
   if (result.trailer === undefined) return parts
@@ -29,7 +29,7 @@ export function cutMiddle(text: string, limit: number): string {
   const most = bytes > MAX_RESULT_BYTES ? Math.min(limit, Math.floor((MAX_RESULT_BYTES / bytes) * text.length)) : limit
   if (text.length <= most) return text
   const notice = (dropped: number): string =>
-    `\n\n[… ${dropped} characters left out here; the call did run, do not repeat it only to see them …]\n\n`
+    `\n\n[… ${dropped} characters omitted; the call did run, do not repeat it just to see them …]\n\n`
   const room = Math.max(0, most - notice(text.length).length)
   const head = text.slice(0, Math.ceil(room / 2)).replace(/[\uD800-\uDBFF]$/, '')
   const tailStart = text.length - Math.floor(room / 2)

@@ -2,13 +2,13 @@ import type { ToolCall } from '../model/message.ts'
 import { messageOf } from '../util/errors.ts'
 import { REDACTED, type Redactor } from '../util/redact.ts'
 import { oneLine } from '../util/visible.ts'
-import { type ArgumentChecker, parseArguments } from './arguments.ts'
+import { parseArguments } from './arguments.ts'
 import type { InvalidPlan, PlanScope, ToolPlan } from './catalog-tool.ts'
-import type { ToolCatalog } from './tool-catalog.ts'
+import type { ToolSnapshot } from './tool-catalog.ts'
 
 const HOLDS_SECRET =
-  `This call was not run: its arguments hold a secret, or the text ${REDACTED} that stands for one. ` +
-  'Secrets cannot be passed through tool calls; let the program read them from its own configuration.'
+  `Nothing was run: the arguments contain a secret, or ${REDACTED} in place of one. ` +
+  'Secrets cannot be passed through tool calls. Let the program read them from its own configuration.'
 
 export interface PreparedCall {
   readonly call: ToolCall
@@ -16,37 +16,36 @@ export interface PreparedCall {
 }
 
 export interface Preparation {
-  readonly catalog: ToolCatalog
-  readonly checker: ArgumentChecker
+  readonly tools: ToolSnapshot
   readonly redactor: Redactor
   readonly scope: PlanScope
-  /** False where the answer that holds the calls was cut off. */
+  /** False where the answer with the calls was cut off. */
   readonly whole: boolean
 }
 
-/** A plan for each call, in the model's order. Nothing has run; a planner that throws spoils its own call alone. */
+/** A plan for each call, in the model's order. Nothing has run; a planner that throws fails only its own call. */
 export async function prepareCalls(
   calls: readonly ToolCall[],
   preparation: Preparation,
 ): Promise<readonly PreparedCall[]> {
   const prepared: PreparedCall[] = []
-  // One after the other: a read planned first counts for an edit planned after it.
+  // In order: a read planned first counts for an edit planned after it.
   for (const call of calls) prepared.push({ call, plan: await prepare(call, preparation) })
   return prepared
 }
 
-async function prepare(call: ToolCall, { catalog, checker, redactor, scope, whole }: Preparation): Promise<ToolPlan> {
+async function prepare(call: ToolCall, { tools, redactor, scope, whole }: Preparation): Promise<ToolPlan> {
   const name = call.name.trim()
-  const tool = catalog.get(name)
+  const tool = tools.get(name)
   if (!tool) {
-    return invalid(`There is no tool "${oneLine(name, 100)}". There are: ${[...catalog.names].join(', ')}.`)
+    return invalid(`There is no tool named "${oneLine(name, 100)}". Available tools: ${[...tools.names].join(', ')}.`)
   }
   if (call.arguments.includes(REDACTED) || redactor.containsSecret(call.arguments)) return invalid(HOLDS_SECRET)
   const parsed = parseArguments(call.arguments, tool.primaryKey, whole)
   if (!parsed.ok) return invalid(parsed.error)
-  // Escapes may hide one in the text.
+  // JSON escapes may hide one in the text.
   if (someText(parsed.args, (t) => t.includes(REDACTED) || redactor.containsSecret(t))) return invalid(HOLDS_SECRET)
-  const checked = checker.check(tool.spec, parsed.args)
+  const checked = tools.check(tool, parsed.args)
   if (!checked.ok) return invalid(checked.error)
   try {
     return await tool.plan(checked.args, scope)

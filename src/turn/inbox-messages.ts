@@ -40,6 +40,7 @@ export async function acceptMessage(tx: Tx, item: NewInboxMessage, now: number):
     .insertInto('inbox')
     .values({
       ws_id: item.workstream,
+      kind: 'message',
       dedupe_key: item.key,
       author: item.author,
       author_name: cleanText(item.authorName),
@@ -51,7 +52,7 @@ export async function acceptMessage(tx: Tx, item: NewInboxMessage, now: number):
       context: item.context ? 1 : 0,
       state: 'queued',
       turn_id: null,
-      marked: 0,
+      reacted: 0,
       sent_at: item.sentAt,
       created_at: now,
     })
@@ -110,25 +111,89 @@ export async function stopQueued(tx: Tx, workstream: string): Promise<readonly I
   return rows.map(toMessage)
 }
 
+/** Workstreams with a message that has waited since before `before`, ms since the epoch. */
+export async function workstreamsWaitingSince(db: Tx['db'], before: number): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('inbox')
+    .select('ws_id')
+    .distinct()
+    .where('state', '=', 'queued')
+    .where('created_at', '<', before)
+    .execute()
+  return rows.map((r) => r.ws_id)
+}
+
+/** When the newest message of the workstream was sent, ms since the epoch; 0 where it has none. */
+export async function lastSentAt(db: Db, workstream: string): Promise<number> {
+  const row = await db
+    .selectFrom('inbox')
+    .select((e) => e.fn.max('sent_at').as('at'))
+    .where('ws_id', '=', workstream)
+    .executeTakeFirst()
+  return Number(row?.at ?? 0)
+}
+
+/** The newest messages of these workstreams, newest first. */
+export async function newestMessages(
+  db: Db,
+  workstreams: readonly string[],
+  limit: number,
+): Promise<readonly { id: number; bot: boolean }[]> {
+  if (workstreams.length === 0) return []
+  const rows = await db
+    .selectFrom('inbox')
+    .select(['id', 'bot'])
+    .where('ws_id', 'in', workstreams)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map((r) => ({ id: r.id, bot: r.bot === 1 }))
+}
+
+/** The waiting message with this key. */
+export async function findQueued(db: Db, key: string): Promise<InboxMessage | undefined> {
+  const row = await db
+    .selectFrom('inbox')
+    .selectAll()
+    .where('dedupe_key', '=', key)
+    .where('state', '=', 'queued')
+    .executeTakeFirst()
+  return row && toMessage(row)
+}
+
 /** Messages that show 👀 and do not wait. */
 export async function staleReactions(db: Db): Promise<readonly InboxMessage[]> {
   const rows = await db
     .selectFrom('inbox')
     .selectAll()
-    .where('marked', '=', 1)
+    .where('reacted', '=', 1)
     .where('state', '!=', 'queued')
     .limit(100)
     .execute()
   return rows.map(toMessage)
 }
 
-/** 👀 was shown, or taken off. */
-export async function setReacted(db: Db, id: number, marked: boolean): Promise<void> {
-  await db
+/** 👀 is about to be shown. False where the message does not wait any more. */
+export async function claimReaction(db: Db, id: number): Promise<boolean> {
+  const row = await db
     .updateTable('inbox')
-    .set({ marked: marked ? 1 : 0 })
+    .set({ reacted: 1 })
     .where('id', '=', id)
-    .execute()
+    .where('state', '=', 'queued')
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** 👀 was taken off. */
+export async function clearReaction(db: Db, id: number): Promise<void> {
+  await db.updateTable('inbox').set({ reacted: 0 }).where('id', '=', id).execute()
+}
+
+/** Whether the message waits, and whether it shows 👀; undefined for an unknown one. */
+export async function reactionState(db: Db, id: number): Promise<{ queued: boolean; reacted: boolean } | undefined> {
+  const row = await db.selectFrom('inbox').select(['state', 'reacted']).where('id', '=', id).executeTakeFirst()
+  return row && { queued: row.state === 'queued', reacted: row.reacted === 1 }
 }
 
 function toMessage(row: Selectable<Tables['inbox']>): InboxMessage {
@@ -142,7 +207,7 @@ function toMessage(row: Selectable<Tables['inbox']>): InboxMessage {
     ref: row.ref === null ? undefined : (JSON.parse(row.ref) as MessageRef),
     replyTo: JSON.parse(row.reply_to) as Address,
     context: row.context === 1,
-    reacted: row.marked === 1,
+    reacted: row.reacted === 1,
     sentAt: row.sent_at,
   }
 }

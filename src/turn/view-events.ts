@@ -1,4 +1,4 @@
-import type { JournalRow } from '../workstream/journal.ts'
+import type { JournalRow } from './journal.ts'
 import type { TurnEvent } from './turn.ts'
 
 /** What a turn has shown so far, from its journal: a view that is folded from it is the one that stood before a restart. */

@@ -8,13 +8,13 @@ import type { RunAs } from './workspace.ts'
 /** Largest file that is read, bytes: it is held in memory more than once. */
 const MAX_FILE_BYTES = 20 * 1024 * 1024
 
-/** Reads a regular file that still is where it was planned. Throws PathFault. */
+/** Reads a regular file, provided the path still leads where it was planned. Throws PathError. */
 export async function readWholeFile(file: ResolvedPath): Promise<Buffer> {
   const handle = await openChecked(file.path, constants.O_RDONLY)
   try {
     const { size } = await handle.stat()
     if (size > MAX_FILE_BYTES)
-      throw new PathError('too-large', `${file.shown} is larger than 20 MB; use bash to read a part of it`)
+      throw new PathError('too-large', `${file.shown} is larger than 20 MB. Use bash to read part of it.`)
     return await handle.readFile()
   } finally {
     await handle.close()
@@ -30,8 +30,8 @@ async function openChecked(path: string, flags: number): Promise<FileHandle> {
     throw pathErrorOf(path, error)
   }
   try {
-    if (!(await handle.stat()).isFile()) throw new PathError('not-a-file', `${path} is not a regular file`)
-    if ((await realpath(path)) !== path) throw new PathError('changed', `${path} was replaced by a symlink`)
+    if (!(await handle.stat()).isFile()) throw new PathError('not-a-file', `${path} is not a regular file.`)
+    if ((await realpath(path)) !== path) throw new PathError('changed', `${path} was replaced by a symlink.`)
     return handle
   } catch (error) {
     await handle.close()
@@ -43,27 +43,27 @@ async function openChecked(path: string, flags: number): Promise<FileHandle> {
 export function pathErrorOf(path: string, error: unknown): Error {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':
-      return new PathError('not-found', `${path}: no such file`)
+      return new PathError('not-found', `${path}: no such file.`)
     case 'EISDIR':
-      return new PathError('is-a-directory', `${path} is a directory`)
+      return new PathError('is-a-directory', `${path} is a directory.`)
     case 'ENOTDIR':
-      return new PathError('not-a-directory', `${path}: part of the path is not a directory`)
+      return new PathError('not-a-directory', `${path}: part of the path is not a directory.`)
     case 'EACCES':
     case 'EPERM':
-      return new PathError('permission-denied', `${path}: permission denied`)
+      return new PathError('permission-denied', `${path}: permission denied.`)
     case 'ELOOP':
-      return new PathError('changed', `${path} was replaced by a symlink`)
+      return new PathError('changed', `${path} was replaced by a symlink.`)
     case 'ENOSPC':
     case 'EDQUOT':
-      return new PathError('disk-full', `${path}: the disk is full; nothing was changed`)
+      return new PathError('disk-full', `${path}: the disk is full. Nothing was changed.`)
     case 'ENXIO':
-      return new PathError('not-a-file', `${path} is not a regular file`)
+      return new PathError('not-a-file', `${path} is not a regular file.`)
     default:
       return error instanceof Error ? error : new Error(String(error))
   }
 }
 
-/** Replaces a file in one step, keeping its mode; a reader sees the old content or the new, never a part. Throws PathFault. */
+/** Replaces a file in one step, keeping its mode; a reader sees the old content or the new, never a part. Throws PathError. */
 export async function writeWholeFile(
   file: ResolvedPath,
   content: string | Uint8Array,
@@ -74,9 +74,9 @@ export async function writeWholeFile(
   const temporary = join(folder, `.${newId()}.tmp`)
   try {
     await makeFolders(folder, runAs)
-    if ((await realpath(folder)) !== folder) throw new PathError('changed', `${folder} was replaced by a symlink`)
+    if ((await realpath(folder)) !== folder) throw new PathError('changed', `${folder} was replaced by a symlink.`)
     const before = await stat(path).catch(() => undefined)
-    if (before && !before.isFile()) throw new PathError('not-a-file', `${path} is not a regular file`)
+    if (before && !before.isFile()) throw new PathError('not-a-file', `${path} is not a regular file.`)
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
     const handle = await open(temporary, flags, before ? before.mode & 0o7777 : 0o644)
     try {

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path'
 /** Longest path a card still shows whole, characters. */
 const MAX_PATH_CHARS = 500
 
-/** Where a path lies: anything but 'workspace' asks each time and is covered by no grant. */
+/** Where a path lies: anything but 'workspace' asks each time, whatever is always allowed. */
 export type Zone = 'workspace' | 'outside' | 'secret' | 'own'
 
 export interface ResolvedPath {
@@ -50,15 +50,15 @@ export interface PathRules {
 
 /** Where a path of a call really leads, and to what kind of place. Throws PathError. */
 export async function resolvePath(raw: string, rules: PathRules): Promise<ResolvedPath> {
-  if (!raw.trim()) throw new PathError('invalid', 'path is missing')
-  if (raw.includes('\0')) throw new PathError('invalid', 'path contains a NUL character')
+  if (!raw.trim()) throw new PathError('invalid', 'path is missing.')
+  if (raw.includes('\0')) throw new PathError('invalid', 'path contains a NUL character.')
   const given = resolve(rules.root, raw.replace(/^~(?=$|\/)/, homedir()))
   const { path, exists } = await real(given)
   if (path.length > MAX_PATH_CHARS) {
-    throw new PathError('invalid', `path is longer than ${MAX_PATH_CHARS} characters`)
+    throw new PathError('invalid', `path is longer than ${MAX_PATH_CHARS} characters.`)
   }
   if (/^\/(proc|sys|dev)(\/|$)/.test(path)) {
-    throw new PathError('permission-denied', `${path} is a system path; tools cannot use it`)
+    throw new PathError('permission-denied', `${path} is a system path; tools cannot use it.`)
   }
   const inside = isWithin(path, rules.root)
   const shown = inside ? path.slice(rules.root.length + 1) || '.' : path
@@ -70,8 +70,8 @@ async function real(given: string): Promise<{ path: string; exists: boolean }> {
     return { path: await realpath(given), exists: true }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    if (code === 'ELOOP') throw new PathError('invalid', `${given} is a loop of symlinks`)
-    if (code === 'EACCES') throw new PathError('permission-denied', `${given}: permission denied`)
+    if (code === 'ELOOP') throw new PathError('invalid', `${given} is a loop of symlinks.`)
+    if (code === 'EACCES') throw new PathError('permission-denied', `${given}: permission denied.`)
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error
     if (dirname(given) === given) throw error
     // A dangling link would be written through: its name must not exist in any form.
@@ -97,7 +97,7 @@ const SECRET_FOLDERS =
   /\/(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker|\.password-store|\.config\/(?:gcloud|gh|op)|\.terraform\.d)(?:\/|$)/
 const HARMLESS = /(?:\.(?:pub|example|sample|template|dist))$/i
 
-/** Files that by name hold keys, passwords or cloud credentials. */
+/** Whether the name is one that usually holds keys, passwords or cloud credentials. */
 export function holdsSecrets(path: string): boolean {
   const name = basename(path)
   if (SECRET_FOLDERS.test(path)) return true

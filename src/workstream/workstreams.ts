@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Address, Platform } from '../channel/channel-adapter.ts'
 import type { Db, Tx } from '../store/store.ts'
 import type { Tables } from '../store/tables.ts'
@@ -37,9 +37,10 @@ export function titleOf(text: string): string {
   return [...line].slice(0, MAX_TITLE_CHARS).join('') || 'Conversation'
 }
 
-export async function createWorkstream(
+/** The open workstream at this address; it is made where there is none, so that two at once get the same. */
+export async function openWorkstream(
   tx: Tx,
-  made: {
+  begun: {
     owner: string
     platform: Platform
     address: string
@@ -50,25 +51,33 @@ export async function createWorkstream(
     model?: string
   },
   now: number,
-): Promise<Workstream> {
+): Promise<{ workstream: Workstream; created: boolean }> {
   const row: Selectable<Tables['workstreams']> = {
     id: newId(),
-    owner: made.owner,
-    channel: made.platform,
-    address: made.address,
-    room: made.channel,
+    owner: begun.owner,
+    platform: begun.platform,
+    address: begun.address,
+    channel: begun.channel,
     state: 'open',
     epoch: 0,
-    model: made.model ?? null,
-    opening: made.opening ? JSON.stringify(made.opening) : null,
-    post_to: made.postTo ? JSON.stringify(made.postTo) : null,
-    title: titleOf(made.title),
+    model: begun.model ?? null,
+    opening: begun.opening ? JSON.stringify(begun.opening) : null,
+    post_to: begun.postTo ? JSON.stringify(begun.postTo) : null,
+    title: titleOf(begun.title),
     created_at: now,
     active_at: now,
     close_told: 0,
   }
-  await tx.db.insertInto('workstreams').values(row).execute()
-  return toWorkstream(row)
+  const made = await tx.db
+    .insertInto('workstreams')
+    .values(row)
+    .onConflict((c) => c.columns(['platform', 'address']).where('state', '=', sql.lit('open')).doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  if (made) return { workstream: toWorkstream(made), created: true }
+  const known = await findOpenWorkstream(tx.db, begun.platform, begun.address)
+  if (!known) throw new Error('the conversation was closed while it was looked up')
+  return { workstream: known, created: false }
 }
 
 export async function findWorkstream(db: Db | Tx['db'], id: string): Promise<Workstream | undefined> {
@@ -85,7 +94,7 @@ export async function findOpenWorkstream(
   const row = await db
     .selectFrom('workstreams')
     .selectAll()
-    .where('channel', '=', platform)
+    .where('platform', '=', platform)
     .where('address', '=', address)
     .where('state', '=', 'open')
     .executeTakeFirst()
@@ -101,7 +110,7 @@ export async function findLatestWorkstream(
   const row = await db
     .selectFrom('workstreams')
     .selectAll()
-    .where('channel', '=', platform)
+    .where('platform', '=', platform)
     .where('address', '=', address)
     .orderBy('created_at', 'desc')
     .limit(1)
@@ -116,11 +125,38 @@ export async function openWorkstreams(
 ): Promise<readonly Workstream[]> {
   let query = db.selectFrom('workstreams').selectAll().where('state', '=', 'open')
   if (of.owner !== undefined) query = query.where('owner', '=', of.owner)
-  if (of.platform !== undefined) query = query.where('channel', '=', of.platform)
-  if (of.channel !== undefined) query = query.where('room', '=', of.channel)
+  if (of.platform !== undefined) query = query.where('platform', '=', of.platform)
+  if (of.channel !== undefined) query = query.where('channel', '=', of.channel)
   if (of.activeSince !== undefined) query = query.where('active_at', '>=', of.activeSince)
   const rows = await query.orderBy('active_at', 'desc').limit(of.limit).execute()
   return rows.map(toWorkstream)
+}
+
+/** Ids of a person's open ones. */
+export async function openWorkstreamsOf(db: Tx['db'], owner: string): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('workstreams')
+    .select('id')
+    .where('owner', '=', owner)
+    .where('state', '=', 'open')
+    .execute()
+  return rows.map((r) => r.id)
+}
+
+/** Ids of the most recently active ones of a channel, open or closed. */
+export async function recentWorkstreamsIn(
+  db: Db,
+  at: { platform: Platform; channel: string; limit: number },
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('workstreams')
+    .select('id')
+    .where('platform', '=', at.platform)
+    .where('channel', '=', at.channel)
+    .orderBy('active_at', 'desc')
+    .limit(at.limit)
+    .execute()
+  return rows.map((r) => r.id)
 }
 
 export async function countOpenWorkstreams(db: Db): Promise<number> {
@@ -130,6 +166,29 @@ export async function countOpenWorkstreams(db: Db): Promise<number> {
     .where('state', '=', 'open')
     .executeTakeFirst()
   return Number(row?.n ?? 0)
+}
+
+/** Raises the epoch: whoever held the workstream has lost it. Undefined where there is no such workstream. */
+export async function raiseEpoch(tx: Tx, id: string): Promise<number | undefined> {
+  const row = await tx.db
+    .updateTable('workstreams')
+    .set((e) => ({ epoch: e('epoch', '+', 1) }))
+    .where('id', '=', id)
+    .returning('epoch')
+    .executeTakeFirst()
+  return row?.epoch
+}
+
+/** Whether the epoch still holds; keeps it so until the transaction ends. */
+export async function lockEpoch(tx: Tx, id: string, epoch: number): Promise<boolean> {
+  const row = await tx.db
+    .updateTable('workstreams')
+    .set((e) => ({ epoch: e.ref('epoch') }))
+    .where('id', '=', id)
+    .where('epoch', '=', epoch)
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 export async function touchWorkstream(tx: Tx, id: string, now: number): Promise<void> {
@@ -169,9 +228,9 @@ function toWorkstream(row: Selectable<Tables['workstreams']>): Workstream {
   return {
     id: row.id,
     owner: row.owner,
-    platform: row.channel as Platform,
+    platform: row.platform as Platform,
     address: row.address,
-    channel: row.room,
+    channel: row.channel,
     state: row.state,
     model: row.model ?? undefined,
     opening: row.opening === null ? undefined : (JSON.parse(row.opening) as Opening),

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Job, JobQueue } from '../../src/jobs/job-queue.ts'
+import type { Job } from '../../src/jobs/job.ts'
+import type { JobQueue, JobRun } from '../../src/jobs/job-queue.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Clock } from '../../src/util/time.ts'
 
@@ -11,10 +12,13 @@ export interface JobQueueUnderTest {
   again(): JobQueue
 }
 
+const turn = (workstream: string): Job => ({ kind: 'turn', workstream })
+const nameOf = (job: Job): string => (job.kind === 'turn' ? job.workstream : job.kind)
+
 /** What every JobQueue promises. `make` gives a fresh database each time. */
 export function jobQueueContract(make: () => Promise<JobQueueUnderTest>): void {
   const send = (t: JobQueueUnderTest, key: string, notBefore?: number): Promise<void> =>
-    t.store.transaction((tx) => t.queue.send(tx, { key, ...(notBefore === undefined ? {} : { notBefore }) }))
+    t.store.transaction((tx) => t.queue.send(tx, turn(key), notBefore === undefined ? {} : { notBefore }))
 
   /** Advances the clock a little each time, so that timers of the queue fall due. */
   const until = async (t: JobQueueUnderTest, look: () => boolean): Promise<void> => {
@@ -28,7 +32,7 @@ export function jobQueueContract(make: () => Promise<JobQueueUnderTest>): void {
   it('starts a job after the commit', async () => {
     const t = await make()
     const seen: string[] = []
-    await t.queue.work(async (job) => void seen.push(job.key), { concurrency: 4 })
+    await t.queue.work(async ({ job }) => void seen.push(nameOf(job)), { concurrency: 4 })
     await send(t, 'a')
     await until(t, () => seen.length === 1)
     expect(seen).toEqual(['a'])
@@ -37,9 +41,9 @@ export function jobQueueContract(make: () => Promise<JobQueueUnderTest>): void {
   it('starts nothing after a rollback', async () => {
     const t = await make()
     const seen: string[] = []
-    await t.queue.work(async (job) => void seen.push(job.key), { concurrency: 4 })
+    await t.queue.work(async ({ job }) => void seen.push(nameOf(job)), { concurrency: 4 })
     const failed = t.store.transaction(async (tx) => {
-      await t.queue.send(tx, { key: 'a' })
+      await t.queue.send(tx, turn('a'))
       throw new Error('no')
     })
     await expect(failed).rejects.toThrow('no')
@@ -52,7 +56,7 @@ export function jobQueueContract(make: () => Promise<JobQueueUnderTest>): void {
     const t = await make()
     await send(t, 'a')
     const seen: string[] = []
-    await t.queue.work(async (job) => void seen.push(job.key), { concurrency: 1 })
+    await t.queue.work(async ({ job }) => void seen.push(nameOf(job)), { concurrency: 1 })
     await until(t, () => seen.length === 1)
   })
 
@@ -80,6 +84,31 @@ export function jobQueueContract(make: () => Promise<JobQueueUnderTest>): void {
     gates[1]?.()
     await until(t, () => inside === 0)
     expect(most).toBe(1)
+  })
+
+  it('tells what is queued or running, kinds of one name apart', async () => {
+    const t = await make()
+    const pending = (job: Job) => t.store.transaction((tx) => t.queue.isPending(tx, job))
+    expect(await pending(turn('a'))).toBe(false)
+    await send(t, 'a')
+    expect(await pending(turn('a'))).toBe(true)
+    expect(await pending({ kind: 'archive', workstream: 'a' })).toBe(false)
+    let release = (): void => undefined
+    let running = false
+    await t.queue.work(
+      () => {
+        running = true
+        return new Promise<void>((resolve) => {
+          release = resolve
+        })
+      },
+      { concurrency: 1 },
+    )
+    await until(t, () => running)
+    expect(await pending(turn('a'))).toBe(true)
+    release()
+    for (let i = 0; i < 100 && (await pending(turn('a'))); i++) await t.clock.advance(5)
+    expect(await pending(turn('a'))).toBe(false)
   })
 
   it('runs keys side by side up to the limit', async () => {
@@ -117,7 +146,7 @@ export function jobQueueContract(make: () => Promise<JobQueueUnderTest>): void {
           .set((e) => ({ at: e('at', '+', 1) }))
           .where('key', '=', 'count')
           .execute()
-        await t.queue.send(tx, { key: 'a' })
+        await t.queue.send(tx, turn('a'))
       })
     }
     await until(t, () => handled === 30)
@@ -166,14 +195,14 @@ export function jobQueueContract(make: () => Promise<JobQueueUnderTest>): void {
     await send(t, 'a')
     await until(t, () => started === 1)
     const seen: string[] = []
-    await t.again().work(async (job) => void seen.push(job.key), { concurrency: 1 })
+    await t.again().work(async ({ job }) => void seen.push(nameOf(job)), { concurrency: 1 })
     await until(t, () => seen.length === 1)
     expect(seen).toEqual(['a'])
   })
 
   it('stops: nothing new, a grace, then the signal; what was unfinished runs again', async () => {
     const t = await make()
-    const jobs: Job[] = []
+    const jobs: JobRun[] = []
     await t.queue.work(
       (job) => {
         jobs.push(job)
@@ -192,7 +221,7 @@ export function jobQueueContract(make: () => Promise<JobQueueUnderTest>): void {
     expect(jobs[0]?.signal.aborted).toBe(true)
     expect(jobs).toHaveLength(1)
     const seen: string[] = []
-    await t.again().work(async (job) => void seen.push(`${job.key}${job.attempt}`), { concurrency: 1 })
+    await t.again().work(async ({ job, attempt }) => void seen.push(`${nameOf(job)}${attempt}`), { concurrency: 1 })
     await until(t, () => seen.length === 2)
     expect(seen.sort()).toEqual(['a1', 'b1'])
   })

@@ -125,7 +125,7 @@ async function strangers(scene: Scene): Promise<void> {
   checks.says('stranger', '@turnstone let me in')
   const c = await world.mention('stranger', 'let me in')
   const all = (): readonly string[] => [...world.private('stranger'), ...world.lines(), ...world.texts(c)]
-  const told = await until(() => all().find((t) => t.includes('do not know you')), PATIENCE)
+  const told = await until(() => all().find((t) => t.includes('not linked yet')), PATIENCE)
   checks.says('turnstone', `(${world.name === 'slack' ? 'to stranger alone' : 'a reply'}) ${told}`)
   checks.check(
     'people who are not linked are told how to link, and nothing else',

@@ -121,7 +121,7 @@ describe.each(WORLDS)('a team talks to the agent on %s', (name) => {
     it('a model’s fault is one sentence with the turn’s id that the log has too', async () => {
       s.model.script([{ http: { status: 401, message: `bad key ${s.model.key}` } }])
       const c = await s.world.mention('alice', 'hi')
-      const text = await s.text(c, 'refused the API key')
+      const text = await s.text(c, 'rejected the API key')
       const id = /turn ([0-9a-f]{8})/.exec(text)?.[1]
       expect(id).toBeDefined()
       expect(s.gateway.output.some((l) => l.includes(String(id)))).toBe(true)
@@ -153,7 +153,7 @@ describe.each(WORLDS)('a team talks to the agent on %s', (name) => {
       await until(() => s.world.private('bob').some((t) => t.includes('Only alice and admins')))
       expect((await s.card(c)).id).toBe(card.id)
       await s.world.press('stranger', c, card.id, 'reject')
-      await until(() => s.world.private('stranger').some((t) => t.includes('link your account')))
+      await until(() => s.world.private('stranger').some((t) => t.includes('Link your account')))
       await s.world.press('root', c, card.id, 'approve')
       await s.text(c, 'ran')
     })
@@ -276,7 +276,7 @@ describe.each(WORLDS)('a team talks to the agent on %s', (name) => {
       expect(await s.world.command('bob', c, 'help')).toMatch(/Mention me/)
       expect(await s.world.command('bob', c, 'usage')).toMatch(/Today \(UTC\): \d+ tokens in/)
       expect(await s.world.command('bob', c, 'model')).toMatch(/main \(sim-model\)/)
-      expect(await s.world.command('bob', c, 'approvals')).toMatch(/No open questions/)
+      expect(await s.world.command('bob', c, 'approvals')).toMatch(/No pending approvals/)
     })
 
     it('close ends it, a mention begins anew', async () => {
@@ -286,7 +286,7 @@ describe.each(WORLDS)('a team talks to the agent on %s', (name) => {
       await s.world.write(c, 'alice', 'close', true)
       await s.text(c, 'Closed by alice')
       await s.world.write(c, 'alice', 'anybody?')
-      await s.text(c, 'was closed')
+      await s.text(c, 'conversation is closed')
       s.model.script(['fresh'])
       await s.world.write(c, 'alice', 'begin again', true)
       await s.text(c, 'fresh')

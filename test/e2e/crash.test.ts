@@ -220,11 +220,11 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
       const c = await heldStarts(s, 3, () => s.gateway.kill())
       const before = s.model.completions.length
       await s.crash()
-      await rests(s, c, [holding('begun three times', 'turn [0-9a-f]{8}')])
+      await rests(s, c, [holding('gave up after three attempts', 'turn [0-9a-f]{8}')])
       expect(s.model.completions.length).toBe(before)
       s.model.script(['still here'])
       await s.world.write(c, 'alice', 'and this?')
-      await rests(s, c, [holding('begun three times'), 'still here'])
+      await rests(s, c, [holding('gave up after three attempts'), 'still here'])
     })
 
     it('three starts that died before the message was taken in are its last too', async () => {
@@ -240,7 +240,7 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
         db.prepare("update inbox set state = 'queued', turn_id = null where turn_id = ?").run(id)
         db.close()
       })
-      await rests(s, c, [holding('begun three times')])
+      await rests(s, c, [holding('gave up after three attempts')])
       expect(s.model.completions.length).toBe(before)
     })
 
@@ -250,7 +250,7 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
       const c = await s.world.mention('alice', 'write')
       await soon(s, () => s.world.cards(c).length > 0)
       await s.world.write(c, 'alice', 'stop', true)
-      await soon(s, () => s.gateway.output.some((l) => l.includes('a command in words')))
+      await soon(s, () => s.gateway.output.some((l) => l.includes('command in words')))
       await s.crash(end)
       await soon(s, () => s.world.texts(c).some((t) => t.includes('Stopped.')))
       await soon(s, () => s.world.cards(c).every((card) => card.buttons.length === 0))
@@ -266,10 +266,10 @@ describe.concurrent.each(WORLDS)('on %s', (name) => {
         const db = new Database(join(s.dir, 'turnstone.db'))
         const { id } = db.prepare("select id from turns where state = 'parked'").get() as { id: string }
         db.prepare('update turns set tries = 3 where id = ?').run(id)
-        db.prepare('update approvals set painted = 0 where turn_id = ?').run(id)
+        db.prepare('update approvals set card_up_to_date = 0 where turn_id = ?').run(id)
         db.close()
       })
-      await soon(s, () => s.world.texts(c).some((t) => t.includes('begun three times')))
+      await soon(s, () => s.world.texts(c).some((t) => t.includes('gave up after three attempts')))
       s.jump(61_000)
       await soon(s, () => s.world.cards(c).every((card) => card.buttons.length === 0))
       s.model.script(['goes on'])

@@ -532,7 +532,7 @@ describe('canvas', () => {
       `@\u200beveryone <@\u200b${ann.id}> \`@here\`\n\n-# ✅ \`\` bash: echo \`x\` \`\``,
       '```\na |  b\n--|---\n1 | 22\n```\n\n### Deep\n\n⚠️ **It failed.**',
     ])
-    expect(await posts.known('turn-1/')).toHaveProperty('size', 2)
+    expect(await posts.known('turn-1')).toHaveProperty('size', 2)
   })
 
   test('a deleted message is done; an archived thread is opened; a refused channel is given up', async () => {
@@ -729,7 +729,7 @@ describe('approvals', () => {
     gateway.broken = true
     const bad = sim.press(ann, ref.id, id)
     await until(() => bad.followups.length === 1)
-    expect(bad.followups[0]?.content).toContain("couldn't save that, so nothing has changed")
+    expect(bad.followups[0]?.content).toContain("couldn't save that, so nothing was changed")
   })
 
   test('a press that cannot be acknowledged does nothing', async () => {
@@ -772,7 +772,7 @@ describe('commands', () => {
     gateway.broken = true
     const bad = sim.command(ann, thread, 'stop')
     await until(() => bad.shown)
-    expect(bad.shown?.content).toContain('nothing has changed')
+    expect(bad.shown?.content).toContain('nothing was changed')
   })
 
   test('a link token is given in a form and never in chat', async () => {

@@ -37,7 +37,7 @@ describe.each(WORLDS)('questions and answers on %s', (name) => {
     await s.text(c, 'two', 20_000)
     expect(s.world.cards(c)).toHaveLength(1)
     expect(await s.world.command('alice', c, 'approvals')).toMatch(/Always allowed here: .?bash/)
-    expect(await s.world.command('alice', c, 'approvals revoke bash')).toContain('asks again')
+    expect(await s.world.command('alice', c, 'approvals revoke bash')).toContain('asks for approval again')
     await s.world.write(c, 'alice', 'run 3')
     const again = await until(() => s.world.cards(c).find((x) => x.buttons.length > 0))
     await s.world.press('alice', c, again.id, 'reject')

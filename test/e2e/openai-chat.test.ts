@@ -64,7 +64,9 @@ describe('a stream', () => {
       usage: { prompt: 11, completion: 3, cached: 4 },
     })
     expect(textOf(seen)).toBe('Hello there')
-    expect(seen.at(-1)).toEqual({ type: 'finish', reason: 'stop', usage: { input: 11, cached: 4, output: 3 } })
+    const usage = { input: 11, cacheRead: 4, cacheWrite: 0, output: 3 }
+    expect(seen.at(-2)).toEqual({ type: 'usage', usage })
+    expect(seen.at(-1)).toEqual({ type: 'finish', reason: 'stop' })
     expect(seen.filter((e) => e.type === 'finish')).toHaveLength(1)
   })
 
@@ -194,10 +196,69 @@ describe('the history it sends', () => {
       reasoningEffort: '',
       vision: true,
     }
-    expect(toRequest(request, settings)).toMatchObject({ reasoning_effort: 'none', max_completion_tokens: 7 })
-    expect(toRequest({ ...request, tools: [] }, settings)).not.toHaveProperty('reasoning_effort')
-    expect(toRequest(request, { ...settings, model: 'gpt-4o' })).not.toHaveProperty('reasoning_effort')
-    expect(toRequest(request, { ...settings, baseUrl: 'http://x' })).toMatchObject({ max_tokens: 7 })
+    expect(toRequest(request, settings, 'id')).toMatchObject({ reasoning_effort: 'none', max_completion_tokens: 7 })
+    expect(toRequest({ ...request, tools: [] }, settings, 'id')).not.toHaveProperty('reasoning_effort')
+    expect(toRequest(request, { ...settings, model: 'gpt-4o' }, 'id')).not.toHaveProperty('reasoning_effort')
+    expect(toRequest(request, { ...settings, baseUrl: 'http://x' }, 'id')).toMatchObject({ max_tokens: 7 })
+  })
+})
+
+describe('what only the provider understands', () => {
+  const signature = { google: { thought_signature: 'c2lnbmVk' } }
+
+  async function opaqueOf(answer: Answer): Promise<unknown[]> {
+    return (await events(answer)).flatMap((e) => (e.type === 'opaque' ? [e.block] : []))
+  }
+
+  async function sentBack(provider: string, calls = 2): Promise<Record<string, unknown> | undefined> {
+    const answer: Answer = {
+      reasoning: 'because of that',
+      chunk: 4,
+      calls: [
+        { name: 'bash', arguments: { command: 'a' } },
+        { name: 'bash', arguments: { command: 'b' }, extraContent: signature },
+      ],
+    }
+    const blocks = await opaqueOf(answer)
+    const all = ['a', 'b'].map((id) => ({ id, name: 'bash', arguments: '{}' })).slice(0, calls)
+    sim.requests.length = 0
+    const results = all.map((c): Message => ({ role: 'tool', callId: c.id, name: 'bash', content: [] }))
+    const assistant: Message = { role: 'assistant', text: 'so', calls: all, opaque: { provider, blocks } }
+    await events('ok', [ask('hi'), assistant, ...results])
+    expect(sim.violations).toEqual([])
+    return sim.completions[0]?.messages[1]
+  }
+
+  it('is sent back to it: reasoning with the answer, signatures with their call', async () => {
+    expect(await sentBack(provider().id)).toMatchObject({
+      reasoning_content: 'because of that',
+      tool_calls: [{ id: 'a' }, { id: 'b', extra_content: signature }],
+    })
+  })
+
+  it('is sent to no other', async () => {
+    const raw = JSON.stringify(await sentBack('openai-chat elsewhere sim-model'))
+    expect(raw).not.toMatch(/reasoning_content|extra_content/)
+  })
+
+  it('is not sent beside an answer without calls', async () => {
+    expect(JSON.stringify(await sentBack(provider().id, 0))).not.toMatch(/reasoning_content|extra_content/)
+  })
+})
+
+describe('a last step', () => {
+  it('keeps the tools and forbids to call them', async () => {
+    sim.script(['fine'])
+    const calls = [{ id: 'a', name: 'bash', arguments: '{}' }]
+    const messages: Message[] = [
+      ask('x'),
+      { role: 'assistant', text: '', calls },
+      { role: 'tool', callId: 'a', name: 'bash', content: [] },
+    ]
+    const request = { messages, tools: [TOOL], toolChoice: 'none', workstream: 'w' } as const
+    for await (const _ of provider().stream(request, new AbortController().signal));
+    expect(sim.violations).toEqual([])
+    expect(sim.completions[0]?.body).toMatchObject({ tool_choice: 'none', tools: [{ type: 'function' }] })
   })
 })
 
@@ -207,32 +268,50 @@ describe('faults', () => {
       '401',
       { http: { status: 401, message: 'Incorrect API key provided: sk-very-secret-key' } },
       'auth',
-      /refused the API key/,
+      /The model server at 127\.0\.0\.1:\d+ rejected the API key/,
     ],
-    ['quota', { http: { status: 429, code: 'insufficient_quota' } }, 'quota', /no credit or quota/],
-    ['429', { http: { status: 429, headers: { 'retry-after': '3' } } }, 'rate-limit', /limits how often/],
+    ['quota', { http: { status: 429, code: 'insufficient_quota' } }, 'quota', /out of credit or over its quota/],
+    ['429', { http: { status: 429, headers: { 'retry-after': '3' } } }, 'rate-limit', /limits how many requests/],
     [
       '404',
       { http: { status: 404, message: 'no such model' } },
       'not-found',
-      /does not know this model \("no such model"\)/,
+      /does not know the model "sim-model" \("no such model"\)\. It was asked at http:\/\/127.*\/v1\/chat\/completions\./,
     ],
     ['400', { http: { status: 400, message: 'bad thing' } }, 'bad-request', /refused the request \("bad thing"\)/],
     ['context', { http: { status: 400, code: 'context_length_exceeded' } }, 'context', /no longer fits/],
     ['image', { http: { status: 400, message: 'could not process image' } }, 'image', /could not read an image/],
-    ['500', { http: { status: 500 } }, 'unavailable', /failing \(HTTP 500\)/],
+    ['500', { http: { status: 500 } }, 'unavailable', /is failing \(HTTP 500\)/],
     [
       'in the stream',
       { ...text('x'), streamError: { after: 2, message: 'overloaded', code: 'server_error' } },
       'unavailable',
       /failing/,
     ],
-    ['html', { html: '<html>proxy</html>' }, 'cut', /broke off/],
+    ['html', { html: '<html>proxy</html>' }, 'cut', /http:.*\/v1\/chat\/completions did not send a model’s answer/],
   ])('%s is one plain sentence', async (_name, answer, code, said) => {
     const error = await events(answer).catch((e: unknown) => e)
     expect(error).toBeInstanceOf(ModelError)
     expect(error).toMatchObject({ code, message: expect.stringMatching(said) })
     expect((error as Error).message).not.toContain('sk-very-secret-key')
+  })
+
+  it.each([
+    ['', /found nothing at http:\/\/127[\d.:]+\/chat\/completions \(".*"\)\. .*want http:\/\/127[\d.:]+\/v1\./],
+    ['/v1/chat/completions', /must not end in \/chat\/completions\./],
+    ['/v2', /found nothing at .*\/v2\/chat\/completions.* check base_url\.$/],
+  ])('names the URL where base_url ends in %j', async (path, said) => {
+    const baseUrl = `${sim.baseUrl.replace(/\/v1$/, '')}${path}`
+    const error = await events('unused', [ask('x')], { baseUrl }).catch((e: unknown) => e)
+    expect(error).toMatchObject({ code: 'not-found', message: expect.stringMatching(said) })
+    sim.violations.length = 0
+  })
+
+  it('shows no user, password or query of base_url', async () => {
+    const baseUrl = 'http://me:hunter2@127.0.0.1:9/v1?key=hunter2'
+    const error = await events('unused', [ask('x')], { baseUrl }).catch((e: unknown) => e)
+    expect((error as Error).message).toContain('127.0.0.1:9')
+    expect((error as Error).message).not.toMatch(/hunter2|me:/)
   })
 
   it('takes Retry-After from the header or the body', async () => {
@@ -243,12 +322,18 @@ describe('faults', () => {
   })
 
   it('says so where nobody listens', async () => {
-    const nobody = provider({ baseUrl: 'http://127.0.0.1:9/v1' })
+    const gone = await ModelSim.start()
+    const goneUrl = gone.baseUrl
+    await gone.stop()
+    const address = new URL(goneUrl).host
+    const nobody = provider({ baseUrl: goneUrl })
     const request = { messages: [ask('x')], tools: [], workstream: 'w' }
     const stream = nobody.stream(request, new AbortController().signal)[Symbol.asyncIterator]()
     await expect(stream.next()).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('could not be reached'),
+      message:
+        `Could not reach the model server at ${address}. Nothing is listening there (ECONNREFUSED). ` +
+        'Ask an operator to check that it is running and that base_url is right.',
     })
   })
 })
@@ -311,12 +396,12 @@ describe('complete', () => {
     await clock.advance(1100)
     expect((await r.done).text).toBe('later')
     sim.script([{ http: { status: 429, headers: { 'retry-after': '120' } } }])
-    await expect(run(clock).done).rejects.toMatchObject({ error: { code: 'rate-limit' } })
+    await expect(run(clock).done).rejects.toMatchObject({ code: 'rate-limit' })
   })
 
   it('does not try again what another try cannot mend', async () => {
     sim.script([{ http: { status: 401 } }])
-    await expect(run(new ManualClock()).done).rejects.toMatchObject({ error: { code: 'auth' } })
+    await expect(run(new ManualClock()).done).rejects.toMatchObject({ code: 'auth' })
     expect(sim.completions).toHaveLength(1)
   })
 
@@ -333,6 +418,73 @@ describe('complete', () => {
     await clock.advance(1000)
     expect((await r.done).text).toBe('second')
     gate.release()
+  })
+
+  it('ends an answer that takes longer than ten minutes, and does not try again', async () => {
+    const clock = new ManualClock()
+    const gates = Array.from({ length: 8 }, () => sim.gate())
+    const chunks = gates.map((_, i) => `line ${i} of a slow answer\n`)
+    sim.script([{ chunks, holds: gates.map((gate, i) => ({ at: i + 1, gate })) }])
+    const r = run(clock)
+    for (const gate of gates.slice(0, 7)) {
+      const before = r.shown()
+      gate.release()
+      await until(() => r.shown() !== before)
+      await clock.advance(90_000)
+    }
+    const error = await r.done.catch((e: unknown) => e)
+    gates[7]?.release()
+    expect(error).toMatchObject({ code: 'too-long', message: expect.stringContaining('longer than 10 minutes') })
+    expect(sim.completions).toHaveLength(1)
+    expect(clock.pending).toBe(0)
+  })
+
+  it.each<[string, Answer]>([
+    ['text', { chunks: Array.from({ length: 11 }, () => 'x'.repeat(100_000)) }],
+    ['a call', { calls: [{ name: 'bash', arguments: { command: 'y'.repeat(1_100_000) }, fragment: 100_000 }] }],
+    ['reasoning', { ...text('z'), reasoning: 'z'.repeat(1_100_000) }],
+  ])('ends an answer whose %s grows beyond a million characters', async (_name, answer) => {
+    sim.script([answer])
+    await expect(run(new ManualClock()).done).rejects.toMatchObject({ code: 'too-long' })
+    expect(sim.completions).toHaveLength(1)
+  })
+
+  it('takes the pieces of a long call for signs of life', async () => {
+    const clock = new ManualClock()
+    const gate = sim.gate()
+    const calls = [{ name: 'bash', arguments: { command: 'x'.repeat(50) }, fragment: 10 }]
+    sim.script([{ calls, holds: [{ at: 4, gate }] }])
+    const r = run(clock)
+    await until(() => sim.completions.length === 1)
+    await clock.advance(119_000)
+    gate.release()
+    expect((await r.done).calls).toHaveLength(1)
+  })
+
+  it('sums what every attempt has used, as far as the server said it', async () => {
+    const clock = new ManualClock()
+    const usage = { prompt: 10, completion: 2, cached: 4 }
+    const cut = { ...text('half'), usage, usageInChunks: true, cut: { after: 2, how: 'end' } } as const
+    sim.script([cut, { ...text('whole'), usage }])
+    const r = run(clock)
+    await until(() => r.resets() === 1)
+    await clock.advance(2000)
+    expect((await r.done).usage).toEqual({ input: 20, cacheRead: 8, cacheWrite: 0, output: 4 })
+    sim.script([cut, { http: { status: 401 } }])
+    const failed = run(clock)
+    await until(() => failed.resets() === 1)
+    await clock.advance(2000)
+    await expect(failed.done).rejects.toMatchObject({ code: 'auth', usage: { input: 10, output: 2 } })
+  })
+
+  it('keeps opaque blocks with the id of the provider, and none that holds a secret', async () => {
+    sim.script([
+      { reasoning: 'plain', calls: [{ name: 'bash', arguments: {} }] },
+      { reasoning: 'hunter2-secret', calls: [{ name: 'bash', arguments: {} }] },
+    ])
+    const blocks = [{ type: 'reasoning_content', text: 'plain' }]
+    expect((await run(new ManualClock()).done).opaque).toEqual({ provider: provider().id, blocks })
+    expect((await run(new ManualClock()).done).opaque).toBeUndefined()
   })
 
   it('ends at once with the signal', async () => {

@@ -45,7 +45,7 @@ describe.each(WORLDS)('people and places on %s', (name) => {
     await t.text(c, 'welcome')
     expect(t.gateway.output.join('\n')).not.toContain(good)
     await t.world.link('stranger', good)
-    expect(await t.world.link('stranger', good)).toContain('Too many tries')
+    expect(await t.world.link('stranger', good)).toContain('Too many attempts')
   })
 
   it('a mention in a thread that people began brings its last messages along, marked with their authors', async () => {
@@ -175,7 +175,7 @@ describe.each(WORLDS)('rules and limits on %s', (name) => {
     await gate.reached
     for (let i = 0; i < 21; i++) await t.world.write(c, 'alice', `message ${i}`)
     const refused = (): boolean =>
-      [...t.world.private('alice'), ...t.world.texts(c)].some((x) => x.includes('20 are waiting already'))
+      [...t.world.private('alice'), ...t.world.texts(c)].some((x) => x.includes('20 messages are already waiting'))
     await until(refused, 10_000)
     gate.release()
     await t.text(c, 'all of them')

@@ -195,7 +195,7 @@ describe('what only the operator can cure', () => {
     bench.sim.sockets.disconnect('link_disabled')
     await expect
       .poll(() => bench.adapter.state())
-      .toEqual({ state: 'failed', reason: 'Socket Mode is switched off for this app' })
+      .toEqual({ state: 'failed', reason: 'Socket Mode is off; turn it on in the app settings' })
   })
 })
 

@@ -112,7 +112,6 @@ export class Bench {
     const made = createSlackAdapter({
       config: this.config,
       tokens: { bot: this.sim.botToken, app: this.sim.appToken, signingSecret: this.sim.signingSecret },
-      publicUrl: 'http://127.0.0.1',
       tools: { clock: this.clock, log, lanes: new KeyedMutex(), commands: [] },
     })
     this.#all.push(made.adapter)

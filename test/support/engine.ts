@@ -1,23 +1,18 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runTurn } from '../../src/agent/run-turn.ts'
-import type { AgentDeps } from '../../src/agent/turn-context.ts'
+import { composeEngine } from '../../src/app/compose.ts'
 import type { InboundMessage, Platform } from '../../src/channel/channel-adapter.ts'
 import { KeyedMutex } from '../../src/channel/post-once.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { redrawCards } from '../../src/gateway/cards/card-painter.ts'
-import { Decisions } from '../../src/gateway/cards/decisions.ts'
 import type { GatewayDeps } from '../../src/gateway/gateway-deps.ts'
-import { Inbox } from '../../src/gateway/incoming/inbox.ts'
-import { createTurnOutlet } from '../../src/gateway/turn-outlet.ts'
 import { Identities } from '../../src/identity/identities.ts'
 import { createLocalJobs } from '../../src/jobs/local-jobs.ts'
 import { createLocalSignals } from '../../src/jobs/local-signals.ts'
 import type { ModelProvider } from '../../src/model/model-provider.ts'
 import { openStore } from '../../src/store/store.ts'
-import { ArgumentChecker } from '../../src/tool/arguments.ts'
 import type { CatalogTool } from '../../src/tool/catalog-tool.ts'
 import { createToolCatalog } from '../../src/tool/tool-catalog.ts'
 import { createLog } from '../../src/util/log.ts'
@@ -72,23 +67,14 @@ export async function startEngine(options: {
     identities: new Identities(store, clock, config.users),
     adapters: new Map([[adapter.platform, adapter]]),
   }
-  const inbox = new Inbox(deps)
-  const decisions = new Decisions(deps)
   const counts: string[] = []
-  const agent: AgentDeps = {
-    ...deps,
+  const { inbox, handleJob } = composeEngine(deps, {
     models,
-    catalog: createToolCatalog(options.tools ?? []),
-    checker: new ArgumentChecker(),
-    outlet: createTurnOutlet(deps),
+    catalog: createToolCatalog(() => options.tools ?? [], log),
     workspaceOf: async () => tmpdir(),
-    refuseUnshowable: (a) => decisions.refuseUnshowable(a),
     count: (what) => counts.push(what),
-  }
-  await queue.work(
-    (job) => (job.key.startsWith('expire:') ? decisions.expire(job.key.slice(7)) : runTurn(agent, job)),
-    { concurrency: 8 },
-  )
+  })
+  await queue.work(handleJob, { concurrency: 8 })
   await adapter.start(inbox)
   return {
     ...deps,

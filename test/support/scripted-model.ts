@@ -7,6 +7,7 @@ export type ScriptStep =
 
 /** A provider that answers from a list; asked more often it says so. */
 export class ScriptedModel implements ModelProvider {
+  readonly id = 'scripted'
   readonly capabilities = { vision: true }
   readonly contextWindow = 32_000
   readonly requests: ModelRequest[] = []
@@ -21,6 +22,7 @@ export class ScriptedModel implements ModelProvider {
     const step = this.steps.shift() ?? 'the script is used up'
     if (typeof step === 'function') return yield* step(request, signal)
     const { text, calls = [] } = typeof step === 'string' ? { text: step } : step
+    signal.throwIfAborted()
     if (text) yield { type: 'text', text }
     for (const [i, call] of calls.entries()) {
       const args = typeof call.args === 'string' ? call.args : JSON.stringify(call.args)
@@ -29,7 +31,8 @@ export class ScriptedModel implements ModelProvider {
         call: { id: call.id ?? `c${this.requests.length}_${i}`, name: call.name, arguments: args },
       }
     }
-    const usage = { input: 10, cached: 2, output: 5 }
-    yield { type: 'finish', reason: calls.length > 0 ? 'tool-calls' : 'stop', usage }
+    signal.throwIfAborted()
+    yield { type: 'usage', usage: { input: 10, cacheRead: 2, cacheWrite: 0, output: 5 } }
+    yield { type: 'finish', reason: calls.length > 0 ? 'tool-calls' : 'stop' }
   }
 }

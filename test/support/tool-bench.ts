@@ -3,16 +3,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { textOf } from '../../src/model/message.ts'
 import { ArgumentChecker } from '../../src/tool/arguments.ts'
-import type { CatalogTool, PlanScope, ReadyPlan, ToolResult } from '../../src/tool/catalog-tool.ts'
+import type { CatalogTool, PlanScope, ReadyPlan, RunContext, ToolResult } from '../../src/tool/catalog-tool.ts'
 import { limitedContent } from '../../src/tool/limit-result.ts'
 import { systemClock } from '../../src/util/time.ts'
 import type { FileLedger } from '../../src/workspace/file-ledger.ts'
 import { prepareWorkspace } from '../../src/workspace/workspace.ts'
-import { createTools } from '../../tools/index.ts'
-import type { ToolSettings } from '../../tools/support/settings.ts'
+import { createTools, type ToolDeps } from '../../tools/index.ts'
+
+/** What a call runs with where nobody watches and nobody answers. */
+export function runContext(more: Partial<RunContext> = {}): RunContext {
+  return {
+    signal: new AbortController().signal,
+    progress: () => undefined,
+    ask: async () => ({ declined: 'nobody is there' }),
+    resultLimit: 262_144,
+    ...more,
+  }
+}
 
 /** The real tools on a fresh folder, called as the pipeline calls them but without a policy. */
-export function toolBench(settings: Partial<ToolSettings> = {}, vision = true) {
+export function toolBench(settings: Partial<ToolDeps> = {}, vision = true) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'tools-')))
   chmodSync(base, 0o755)
   const home = join(base, 'workspace')
@@ -24,7 +34,7 @@ export function toolBench(settings: Partial<ToolSettings> = {}, vision = true) {
     markRead: (path, hash) => void known.set(path, hash),
     unmark: (path) => void known.delete(path),
   }
-  const scope: PlanScope = { workstream: 'w', root, files, vision, mayRead: () => true }
+  const scope: PlanScope = { workstream: 'w', author: 'alice', root, files, vision, mayRead: () => true }
   const all = createTools({
     clock: systemClock,
     timeoutMs: 20_000,
@@ -41,7 +51,7 @@ export function toolBench(settings: Partial<ToolSettings> = {}, vision = true) {
     return tool
   }
   const plan = async (name: string, args: Record<string, unknown>, s: PlanScope = scope) => {
-    const checked = checker.check(toolOf(name).spec, args)
+    const checked = checker.check(toolOf(name), args)
     if (!checked.ok) return { kind: 'invalid' as const, header: name, error: checked.error }
     return toolOf(name).plan(checked.args, s)
   }
@@ -55,8 +65,7 @@ export function toolBench(settings: Partial<ToolSettings> = {}, vision = true) {
     args: Record<string, unknown>,
     signal = new AbortController().signal,
   ): Promise<ToolResult> => {
-    const pieces: string[] = []
-    return (await ready(name, args)).run({ signal, onOutput: (t) => pieces.push(t), resultLimit: 262_144 })
+    return (await ready(name, args)).run(runContext({ signal }))
   }
   /** The text the model gets, or the error of the plan. */
   const call = async (name: string, args: Record<string, unknown>): Promise<string> => {
@@ -64,5 +73,5 @@ export function toolBench(settings: Partial<ToolSettings> = {}, vision = true) {
     if (made.kind === 'invalid') return made.error
     return textOf(limitedContent(await result(name, args), 262_144))
   }
-  return { root, base, files, scope, runAs, plan, ready, result, call }
+  return { root, base, all, files, scope, runAs, plan, ready, result, call }
 }

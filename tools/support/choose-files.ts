@@ -3,13 +3,13 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { holdsSecrets } from '../../src/workspace/paths.ts'
 
-/** Folders that hold what others made: never searched. */
+/** Folders of dependencies and build output: never searched. */
 const SKIPPED = new Set(
   '.git node_modules target __pycache__ .mypy_cache .ruff_cache .pytest_cache dist build .tox .venv venv vendor'.split(
     ' ',
   ),
 )
-/** Larger files are no source text, bytes. */
+/** Larger files are not searched, bytes: they are hardly source text. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024
 /** A search over more files is cut here. */
 const MAX_FILES = 200_000
@@ -21,7 +21,7 @@ export interface Chosen {
   readonly truncated: boolean
 }
 
-/** The regular files below a folder, or the one file; hidden ones too, symlinks never, ignore files are not obeyed. */
+/** The regular files below a folder, or the one file; hidden ones too, symlinks never; ignore files have no effect. */
 export async function chooseFiles(root: string, may: (path: string) => boolean, signal: AbortSignal): Promise<Chosen> {
   const info = await stat(root)
   if (info.isFile()) return { files: [root], withheld: 0, truncated: false }

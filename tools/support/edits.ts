@@ -11,23 +11,32 @@ interface Region {
   readonly text: string
 }
 
-/** A fault of an edit, in words for the model. */
-export class EditError extends Error {}
+export type EditErrorCode = 'not-found' | 'ambiguous' | 'overlap'
 
-/** The text with all edits made, or none: throws EditFault and changes nothing. */
+/** What is wrong with an edit, in words for the model. */
+export class EditError extends Error {
+  readonly code: EditErrorCode
+  constructor(code: EditErrorCode, message: string) {
+    super(message)
+    this.name = 'EditError'
+    this.code = code
+  }
+}
+
+/** The text with all edits made, or none: throws EditError and changes nothing. */
 export function applyEdits(text: string, edits: readonly Edit[], named: boolean): string {
   const regions = edits.map((edit, i) => locateEdit(text, edit, named ? `edits[${i}]: ` : ''))
   const sorted = regions.map((r, i) => ({ ...r, i })).sort((a, b) => a.start - b.start)
   for (const [n, region] of sorted.entries()) {
     const next = sorted[n + 1]
     if (next && next.start < region.end) {
-      throw new EditError(`edits[${region.i}] and edits[${next.i}] overlap; nothing was changed`)
+      throw new EditError('overlap', `edits[${region.i}] and edits[${next.i}] overlap. Nothing was changed.`)
     }
   }
   return sorted.reduceRight((out, r) => out.slice(0, r.start) + r.text + out.slice(r.end), text)
 }
 
-/** Every place, counted without overlaps. Throws EditFault where there is none. */
+/** Every place, counted without overlaps. Throws EditError 'not-found' where there is none. */
 export function replaceAll(text: string, edit: Edit): { text: string; count: number } {
   const { old, replacement } = withLineEndings(text, edit)
   const parts = text.split(old)
@@ -47,7 +56,8 @@ function locateEdit(text: string, edit: Edit, prefix: string): Region {
   if (near === undefined) {
     const places = lines.slice(0, 20).join(', ')
     throw new EditError(
-      `${prefix}old_string stands in ${starts.length} places (lines ${places}); give near_line, more of the text around it, or replace_all`,
+      'ambiguous',
+      `${prefix}Found ${starts.length} occurrences of old_string (lines ${places}). The text must be unique: add more of the text around it, or give near_line or replace_all.`,
     )
   }
   const nearest = lines.reduce(
@@ -71,7 +81,7 @@ function toCrlf(text: string): string {
   return text.replace(/\r?\n/g, '\r\n')
 }
 
-/** Overlapping places count: `aa` stands twice in `aaa`. */
+/** Overlapping places count: `aa` is found twice in `aaa`. */
 function startsOf(text: string, old: string): number[] {
   const starts: number[] = []
   for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + 1)) starts.push(at)
@@ -85,5 +95,5 @@ function lineAt(text: string, index: number): number {
 }
 
 function notFound(prefix: string): EditError {
-  return new EditError(`${prefix}old_string was not found; read the file again and copy the text exactly`)
+  return new EditError('not-found', `${prefix}old_string was not found. Read the file again and copy the text exactly.`)
 }

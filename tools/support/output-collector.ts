@@ -1,4 +1,4 @@
-/** What a tool's output may hold, characters of each half; together 256 KiB of ASCII. */
+/** How much output is kept of each half, characters; together 256 KiB of ASCII. */
 const MAX_HALF_CHARS = 128 * 1024
 
 /** Keeps the head and the tail of what a program prints; standard error's lines are marked. Memory is bounded. */
@@ -12,21 +12,21 @@ export class OutputCollector {
   add(stream: 'stdout' | 'stderr', text: string): string {
     const lines = (this.#partial[stream] + text).split('\n')
     this.#partial[stream] = lines.pop() ?? ''
-    // A line without an end is not held for ever.
+    // A line without an end is not kept back for ever.
     if (this.#partial[stream].length > MAX_HALF_CHARS) lines.push(this.#take(stream))
     const added = lines.map((line) => `${streamPrefix(stream)}${line}\n`).join('')
     this.#append(added)
     return added
   }
 
-  /** All of it, right-trimmed; what was left out is said in its place. */
+  /** All of it, right-trimmed; a note replaces what was dropped. */
   text(): string {
     for (const stream of ['stdout', 'stderr'] as const) {
       const rest = this.#take(stream)
       if (rest) this.#append(`${streamPrefix(stream)}${rest}\n`)
     }
     const tail = this.#tail.replace(/^[\uDC00-\uDFFF]/, '')
-    const cut = `\n[… ${this.#dropped} characters of output left out here …]\n`
+    const cut = `\n[… ${this.#dropped} characters of output omitted …]\n`
     return (this.#dropped > 0 ? this.#head + cut + tail : this.#head + tail).trimEnd()
   }
 

@@ -1,7 +1,6 @@
-import type { Act, InvalidPlan, PlanScope, ToolPlan, ToolResult } from '../../src/tool/catalog-tool.ts'
+import type { Act, InvalidPlan, ToolPlan, ToolResult } from '../../src/tool/catalog-tool.ts'
 import { failure } from '../../src/tool/run-plan.ts'
-import { PathError, type ResolvedPath, resolvePath } from '../../src/workspace/paths.ts'
-import type { ToolSettings } from './settings.ts'
+import { PathError, type PathRules, type ResolvedPath, resolvePath } from '../../src/workspace/paths.ts'
 
 /** What a tool's line says of a call that could not even be planned. */
 export const NOT_VALID = 'not a valid call'
@@ -34,13 +33,10 @@ export function pathAct(act: 'read' | 'write', { path, zone }: ResolvedPath): Ac
   return { act, path, zone }
 }
 
-/** Throws PathFault where the path leads elsewhere than when it was planned. */
-export async function stillAt(
-  raw: string,
-  place: ResolvedPath,
-  scope: PlanScope,
-  settings: ToolSettings,
-): Promise<void> {
-  const now = await resolvePath(raw, { root: scope.root, ownPaths: settings.ownPaths })
-  if (now.path !== place.path) throw new PathError('changed', `${raw} now leads somewhere else; nothing was done`)
+/** Throws PathError 'changed' where the path leads elsewhere than when it was planned. */
+export async function checkUnmoved(raw: string, planned: ResolvedPath, rules: PathRules): Promise<void> {
+  const now = await resolvePath(raw, rules)
+  if (now.path !== planned.path) {
+    throw new PathError('changed', `${raw} now points to a different file than before. Nothing was done.`)
+  }
 }

@@ -10,7 +10,7 @@ const DROPPED = new Set([
   'GIT_CONFIG',
   'GIT_CONFIG_GLOBAL',
   'GIT_CONFIG_SYSTEM',
-  // Would run code of the gateway's surroundings in every child.
+  // Would run code from the gateway's environment in every child.
   'NODE_OPTIONS',
   'BASH_ENV',
   'ENV',

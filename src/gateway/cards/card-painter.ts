@@ -2,22 +2,20 @@ import type { Approval } from '../../approval/approval.ts'
 import { approvalsWithOldCards, findApproval, markCardUpToDate } from '../../approval/approvals.ts'
 import type { CardView } from '../../channel/card.ts'
 import type { Address, ChannelAdapter, MessageRef, PostLog } from '../../channel/channel-adapter.ts'
-import { createPostLog } from '../../channel/post-log.ts'
+import { decodePostKey, encodePostKey } from '../../channel/post-key.ts'
+import { createPostLog, isUnanswered } from '../../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../../channel/post-once.ts'
-import { closedAbove, fileComment } from '../../copy/cards.ts'
+import { fileComment } from '../../copy/cards.ts'
+import { requestAbove } from '../../copy/chat.ts'
+import { addressOfTurn } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
 import { shortId } from '../../util/ids.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 
-type Tools = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'lanes' | 'adapters'>
+type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'lanes' | 'adapters'>
 
-/** Keys of an approval's posts: the card, anew after a deletion with a suffix, its files, its closing line. */
-export const cardKey = (approval: string): string => `approval:${approval}`
-
-/** The approval that a post's key names as its card. */
-export function approvalOfKey(key: string): string | undefined {
-  return /^approval:([0-9a-f]+)(?:#\d+)?$/.exec(key)?.[1]
-}
+/** The key of an approval's first card. */
+export const cardKey = (approval: string): string => encodePostKey({ kind: 'card', approval })
 
 export function cardViewOf(approval: Approval): CardView {
   const { id, turn, calls, always, changed, state, decidedBy, note, expiresAt } = approval
@@ -44,15 +42,15 @@ export function cardViewOf(approval: Approval): CardView {
  * all that would run.
  */
 export async function postCard(
-  tools: Tools,
+  deps: Deps,
   of: { approval: Approval; to: Address; posts: PostLog; again?: boolean },
   signal: AbortSignal,
 ): Promise<'shown' | 'unshowable'> {
   const { approval, to, posts } = of
-  const adapter = tools.adapters.get(to.platform)
+  const adapter = deps.adapters.get(to.platform)
   if (!adapter) return 'unshowable'
   const card = cardViewOf(approval)
-  const once = { adapter, posts, lanes: tools.lanes, clock: tools.clock }
+  const once = { adapter, posts, lanes: deps.lanes, clock: deps.clock }
   try {
     for (const index of approval.state === 'open' ? adapter.filesBefore(card) : []) {
       const call = card.calls[index]
@@ -60,14 +58,18 @@ export async function postCard(
       const { filename, text, sha256, bytes } = call.payload
       const comment = fileComment(call.tool, bytes, sha256)
       const file = { kind: 'file', name: filename, content: text, comment } as const
-      const key = `${cardKey(approval.id)}:file:${index}`
+      const key = encodePostKey({ kind: 'card-file', approval: approval.id, call: index })
       await postOnce(
         once,
         { key, to, kind: 'file', text: filename, send: (onFileId) => adapter.send(to, file, key, onFileId) },
         signal,
       )
     }
-    const key = of.again ? `${cardKey(approval.id)}#${tools.clock.now()}` : cardKey(approval.id)
+    const key = encodePostKey({
+      kind: 'card',
+      approval: approval.id,
+      ...(of.again ? { again: deps.clock.now() } : {}),
+    })
     const outgoing = { kind: 'card', card } as const
     const { ref, posted } = await postOnce(
       once,
@@ -75,92 +77,79 @@ export async function postCard(
       signal,
     )
     // Somebody may have pressed before the answer to the post was here.
-    const now = (await findApproval(tools.store.db, approval.id)) ?? approval
+    const now = (await findApproval(deps.store.db, approval.id)) ?? approval
     if (now.state !== approval.state) {
       // Not waited for: the turn goes on with the decision, however long the platform takes to redraw.
-      redrawCardsSoon(tools)
+      redrawCardsSoon(deps)
       return 'shown'
     }
     if (!posted) await adapter.edit(ref, { kind: 'card', card: cardViewOf(now) })
-    await markCardUpToDate(tools.store.db, now)
+    await markCardUpToDate(deps.store.db, now)
     return 'shown'
   } catch (error) {
     if (!(error instanceof PostRefusedError)) throw error
-    tools.log.warn({ reason: error.reason, approval: approval.id }, 'a card could not be shown')
+    deps.log.warn({ reason: error.reason, approval: approval.id }, 'could not show a card')
     return 'unshowable'
   }
 }
 
 /** Brings every card that shows an older state to its row's; what fails now is tried again at the next call. */
-export async function redrawCards(tools: Tools, signal: AbortSignal): Promise<void> {
-  for (const approval of await approvalsWithOldCards(tools.store.db)) {
+export async function redrawCards(deps: Deps, signal: AbortSignal): Promise<void> {
+  for (const approval of await approvalsWithOldCards(deps.store.db)) {
     if (approval.state === 'open') continue
-    await redrawCard(tools, approval, signal).catch((error: unknown) =>
-      tools.log.warn({ reason: messageOf(error), approval: approval.id }, 'a card could not be redrawn yet'),
+    await redrawCard(deps, approval, signal).catch((error: unknown) =>
+      deps.log.warn({ reason: messageOf(error), approval: approval.id }, 'could not redraw a card yet'),
     )
   }
 }
 
 /** Not waited for: what fails is tried again with the gateway's regular look. */
-export function redrawCardsSoon(tools: Tools): void {
-  void redrawCards(tools, AbortSignal.timeout(60_000)).catch((error: unknown) =>
-    tools.log.warn({ reason: messageOf(error) }, 'cards could not be redrawn yet'),
+export function redrawCardsSoon(deps: Deps): void {
+  void redrawCards(deps, AbortSignal.timeout(60_000)).catch((error: unknown) =>
+    deps.log.warn({ reason: messageOf(error) }, 'could not redraw cards yet'),
   )
 }
 
-async function redrawCard(tools: Tools, approval: Approval, signal: AbortSignal): Promise<void> {
-  const posts = createPostLog(tools.store, tools.clock)
-  const known = await posts.known(cardKey(approval.id))
-  const refs = [...known].filter(([key]) => approvalOfKey(key) === approval.id)
-  for (const [, ref] of refs) await closeCard(tools, { approval, ref, posts }, signal)
-  if (refs.length === 0 && (await isBeingPosted(tools, approval))) {
-    const to = await addressOf(tools, approval)
-    if (to) await postCard(tools, { approval, to, posts }, signal)
+async function redrawCard(deps: Deps, approval: Approval, signal: AbortSignal): Promise<void> {
+  const posts = createPostLog(deps.store, deps.clock)
+  const known = await posts.known(approval.id)
+  const refs = [...known].filter(([key]) => decodePostKey(key)?.kind === 'card')
+  for (const [, ref] of refs) await closeCard(deps, { approval, ref, posts }, signal)
+  if (refs.length === 0 && (await isUnanswered(deps.store, cardKey(approval.id)))) {
+    const to = await addressOfTurn(deps.store.db, approval.turn)
+    if (to) await postCard(deps, { approval, to, posts }, signal)
   }
-  await markCardUpToDate(tools.store.db, approval)
-}
-
-/** Its post was begun and not answered yet: the card may stand there with live buttons. */
-async function isBeingPosted({ store }: Tools, { id }: Approval): Promise<boolean> {
-  const row = await store.db.selectFrom('posts').select('ref').where('key', '=', cardKey(id)).executeTakeFirst()
-  return row !== undefined && row.ref === null
+  await markCardUpToDate(deps.store.db, approval)
 }
 
 async function closeCard(
-  tools: Tools,
+  deps: Deps,
   { approval, ref, posts }: { approval: Approval; ref: MessageRef; posts: PostLog },
   signal: AbortSignal,
 ): Promise<void> {
-  const adapter = tools.adapters.get(ref.platform)
+  const adapter = deps.adapters.get(ref.platform)
   if (!adapter) return
   try {
     await adapter.edit(ref, { kind: 'card', card: cardViewOf(approval) })
   } catch (error) {
     if (!(error instanceof PostRefusedError)) throw error
-    const to = await addressOf(tools, approval)
-    if (to) await postClosingLine(tools, { adapter, approval, posts, to }, signal)
+    const to = await addressOfTurn(deps.store.db, approval.turn)
+    if (to) await postClosingLine(deps, { adapter, approval, posts, to }, signal)
   }
 }
 
 /** The platform will not change the card any more: a line below says how it ended. */
 async function postClosingLine(
-  { lanes, clock }: Tools,
+  { lanes, clock }: Deps,
   of: { adapter: ChannelAdapter; approval: Approval; posts: PostLog; to: Address },
   signal: AbortSignal,
 ): Promise<void> {
   const { adapter, approval, posts, to } = of
-  if (approval.state === 'open') return
-  const text = closedAbove(approval.state, approval.decidedBy)
-  const key = `${cardKey(approval.id)}:closed`
+  const text = requestAbove(approval.state, approval.decidedBy)
+  const key = encodePostKey({ kind: 'card-closed', approval: approval.id })
   await postOnce(
     { adapter, posts, lanes, clock },
     { key, to, kind: 'text', text, send: (onFileId) => adapter.send(to, { kind: 'text', text }, key, onFileId) },
     signal,
   )
-}
-
-/** Where the approval's turn answers. */
-export async function addressOf({ store }: Pick<Tools, 'store'>, { turn }: Approval): Promise<Address | undefined> {
-  const row = await store.db.selectFrom('turns').select('post_to').where('id', '=', turn).executeTakeFirst()
-  return row && (JSON.parse(row.post_to) as Address)
 }

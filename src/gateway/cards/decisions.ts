@@ -7,21 +7,30 @@ import type {
   InboundMessage,
   MessageRef,
 } from '../../channel/channel-adapter.ts'
+import { decodePostKey } from '../../channel/post-key.ts'
 import { createPostLog, isCardInFlight, postOf } from '../../channel/post-log.ts'
-import { APPROVAL_GONE, alreadyDecided, NO_ALWAYS_HERE, NOTHING_CHANGED } from '../../copy/cards.ts'
+import {
+  alreadyDecided,
+  LINK_TO_DECIDE,
+  MAY_NOT_DECIDE,
+  NO_ALWAYS_ALLOW,
+  NOTHING_CHANGED,
+  UNKNOWN_CARD,
+} from '../../copy/chat.ts'
 import type { User } from '../../identity/identities.ts'
 import { audit } from '../../store/audit.ts'
 import { claimOnce } from '../../store/seen.ts'
+import { addressOfTurn } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
 import { findWorkstream, type Workstream } from '../../workstream/workstreams.ts'
 import { mayDecide } from '../access.ts'
 import { type GatewayDeps, tell } from '../gateway-deps.ts'
-import { addressOf, approvalOfKey, postCard, redrawCardsSoon } from './card-painter.ts'
+import { postCard, redrawCardsSoon } from './card-painter.ts'
 
 const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', reject: 'rejected' }
 
 /** When a deleted message that is not known is looked for again, ms. */
-const LOOK_AGAIN: readonly number[] = [200, 1000, 5000]
+const LOOK_AGAIN_MS: readonly number[] = [200, 1000, 5000]
 
 /** Presses and typed answers: the only other way in. */
 export class Decisions {
@@ -36,7 +45,7 @@ export class Decisions {
     const { store, identities, config, clock } = this.#deps
     const approval = await findApproval(store.db, id)
     const workstream = approval && (await findWorkstream(store.db, approval.workstream))
-    if (!approval || !workstream) return no(APPROVAL_GONE)
+    if (!approval || !workstream) return no(UNKNOWN_CARD)
     const user = by.bot ? undefined : await identities.userOf(platform, by.id)
     const allowed = user !== undefined && mayDecide(user, by.bot, workstream, config)
     await store.transaction((tx) =>
@@ -48,16 +57,16 @@ export class Decisions {
         detail: `${id} ${action}${allowed ? '' : ' refused'}`,
       }),
     )
-    if (!user) return no('I do not know you yet; link your account first. Nothing was changed.')
-    if (!allowed) return no(`Only ${workstream.owner} and admins decide this card. Nothing was changed.`)
+    if (!user) return no(LINK_TO_DECIDE)
+    if (!allowed) return no(MAY_NOT_DECIDE(workstream.owner))
     const settled = await this.#settle(approval, OUTCOMES[action], user, note)
     if (settled) return { effective: true, text: '' }
     return no(await this.#whyNot(id, action))
   }
 
-  async #whyNot(id: string, action: DecisionAction): Promise<string> {
+  async #whyNot(id: string, verb: DecisionAction): Promise<string> {
     const now = await findApproval(this.#deps.store.db, id)
-    if (!now || now.state === 'open') return action === 'always' ? NO_ALWAYS_HERE : NOTHING_CHANGED
+    if (!now || now.state === 'open') return verb === 'always' ? NO_ALWAYS_ALLOW : NOTHING_CHANGED
     return alreadyDecided(now.state, now.decidedBy)
   }
 
@@ -72,7 +81,7 @@ export class Decisions {
     const outcome = ({ y: 'approved', n: 'rejected', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
     if (outcome === 'always' && !approval.always) {
       const first = await claimOnce(this.#deps.store.db, m.key, this.#deps.clock.now())
-      if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS_HERE })
+      if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS_ALLOW })
       return true
     }
     await this.#settle(approval, outcome, user, note, m.key)
@@ -83,7 +92,7 @@ export class Decisions {
   async #isElsewhere({ location, ref }: InboundMessage, approval: Approval): Promise<boolean> {
     const { thread } = location.to
     if (thread === undefined || thread === ref.id) return false
-    return (await addressOf(this.#deps, approval))?.thread !== thread
+    return (await addressOfTurn(this.#deps.store.db, approval.turn))?.thread !== thread
   }
 
   /** One transaction: the row, its grants, the job; and the message that was the answer. Undefined: somebody was first. */
@@ -103,7 +112,7 @@ export class Decisions {
         ? { id, outcome: 'expired' as const, by: 'turnstone' }
         : { id, outcome: wished, by: user.name, ...(note === undefined ? {} : { note }) }
       const done = await settleApproval(tx, decision, now)
-      if (done) await queue.send(tx, { key: workstream })
+      if (done) await queue.send(tx, { kind: 'turn', workstream })
       return done
     })
     redrawCardsSoon(this.#deps)
@@ -115,7 +124,7 @@ export class Decisions {
     const { store, clock, queue } = this.#deps
     await store.transaction(async (tx) => {
       const done = await settleApproval(tx, { id, outcome: 'expired', by: 'turnstone' }, clock.now())
-      if (done) await queue.send(tx, { key: done.workstream })
+      if (done) await queue.send(tx, { kind: 'turn', workstream: done.workstream })
     })
     redrawCardsSoon(this.#deps)
   }
@@ -125,26 +134,26 @@ export class Decisions {
     const { store, clock, queue } = this.#deps
     await store.transaction(async (tx) => {
       await settleApproval(tx, { id, outcome: 'unshowable', by: 'turnstone' }, clock.now())
-      await queue.send(tx, { key: workstream })
+      await queue.send(tx, { kind: 'turn', workstream })
     })
   }
 
   /** The card of an open approval is posted anew; it may be deleted before the answer to its post was here. */
-  async cardDeleted(ref: MessageRef, [wait, ...later]: readonly number[] = LOOK_AGAIN): Promise<void> {
+  async cardDeleted(ref: MessageRef, [wait, ...later]: readonly number[] = LOOK_AGAIN_MS): Promise<void> {
     const { store, clock, log } = this.#deps
     const inFlight = await isCardInFlight(store, ref)
     const key = await postOf(store, ref)
     if (key === undefined && wait !== undefined && inFlight) {
       clock.after(wait, () => {
         this.cardDeleted(ref, later).catch((error: unknown) =>
-          log.warn({ reason: messageOf(error) }, 'a deleted card could not be posted anew'),
+          log.warn({ reason: messageOf(error) }, 'could not post a deleted card again'),
         )
       })
     }
-    const id = key === undefined ? undefined : approvalOfKey(key)
-    const approval = id === undefined ? undefined : await findApproval(store.db, id)
+    const post = key === undefined ? undefined : decodePostKey(key)
+    const approval = post?.kind === 'card' ? await findApproval(store.db, post.approval) : undefined
     if (key === undefined || !approval || approval.state !== 'open') return
-    const to = await addressOf(this.#deps, approval)
+    const to = await addressOfTurn(store.db, approval.turn)
     if (!to) return
     const posts = createPostLog(store, clock)
     await posts.forget(key)

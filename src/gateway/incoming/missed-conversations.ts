@@ -1,4 +1,5 @@
 import type { Address, Platform } from '../../channel/channel-adapter.ts'
+import { lastSentAt } from '../../turn/inbox-messages.ts'
 import { openWorkstreams, type Workstream } from '../../workstream/workstreams.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 
@@ -24,7 +25,7 @@ export async function missedConversations(
   const places = new Map<string, { to: Address; after: number }>()
   for (const workstream of open) {
     const to = addressOf(workstream)
-    if (to) places.set(to.id, { to, after: Math.max(now - DAY_MS, await lastTakenIn({ store }, workstream)) })
+    if (to) places.set(to.id, { to, after: Math.max(now - DAY_MS, await lastSentAt(store.db, workstream.id)) })
   }
   for (const { channel } of open) {
     if (!places.has(channel)) places.set(channel, { to: { platform, id: channel }, after: now - DAY_MS })
@@ -37,13 +38,4 @@ function addressOf({ platform, address, opening, postTo }: Workstream): Address 
   if (postTo) return { platform, id: address, ...(postTo.replyIn === undefined ? {} : { replyIn: postTo.replyIn }) }
   // Its thread is not made yet: nobody can have written there.
   return opening ? undefined : { platform, id: address }
-}
-
-async function lastTakenIn({ store }: Pick<GatewayDeps, 'store'>, workstream: Workstream): Promise<number> {
-  const row = await store.db
-    .selectFrom('inbox')
-    .select((e) => e.fn.max('sent_at').as('at'))
-    .where('ws_id', '=', workstream.id)
-    .executeTakeFirst()
-  return Number(row?.at ?? 0)
 }

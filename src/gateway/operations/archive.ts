@@ -1,8 +1,6 @@
+import { activeTurn } from '../../turn/turns.ts'
 import { findOpenWorkstream, findWorkstream } from '../../workstream/workstreams.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
-
-/** The key of the job that archives a closed workstream's thread. */
-export const archiveJob = (workstream: string): string => `archive:${workstream}`
 
 /** Given to the last lines of a closed conversation to be posted: a post would open the thread again, ms. */
 export const ARCHIVE_AFTER_MS = 3000
@@ -16,15 +14,9 @@ export async function archive(
   const workstream = await findWorkstream(store.db, id)
   if (!workstream?.postTo || workstream.state !== 'closed') return
   if (await findOpenWorkstream(store.db, workstream.platform, workstream.address)) return
-  const busy = await store.db
-    .selectFrom('turns')
-    .select('id')
-    .where('ws_id', '=', id)
-    .where('state', 'in', ['running', 'parked'])
-    .executeTakeFirst()
-  if (busy) {
-    const job = { key: archiveJob(id), notBefore: clock.now() + ARCHIVE_AFTER_MS }
-    return store.transaction((tx) => queue.send(tx, job))
+  if (await activeTurn(store.db, id)) {
+    const notBefore = clock.now() + ARCHIVE_AFTER_MS
+    return store.transaction((tx) => queue.send(tx, { kind: 'archive', workstream: id }, { notBefore }))
   }
   await adapters.get(workstream.platform)?.archive(workstream.postTo)
 }

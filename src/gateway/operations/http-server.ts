@@ -10,7 +10,7 @@ import type { Health } from './health.ts'
 const MAX_SLACK_BODY_BYTES = 1024 * 1024
 
 const FRONT_PAGE =
-  'turnstone gateway is running. GET /health tells the state of its channels, GET /metrics its figures. ' +
+  'turnstone gateway is running. GET /health reports channel status; GET /metrics serves Prometheus metrics. ' +
   'The web channel and the console are not in this version: talk to it in Discord or Slack.\n'
 
 export interface HttpRoutes {

@@ -1,4 +1,7 @@
+import { workstreamsWithOpenApproval } from '../../approval/approvals.ts'
 import { pruneSeen } from '../../store/seen.ts'
+import { workstreamsWaitingSince } from '../../turn/inbox-messages.ts'
+import { workstreamsUnderWay } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
 import { redrawCards } from '../cards/card-painter.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
@@ -19,7 +22,7 @@ export function startReconciler(deps: GatewayDeps, signal: AbortSignal): () => v
       void sweepReactions(deps)
       await pruneSeen(deps.store.db, deps.clock.now())
     } catch (error) {
-      if (!signal.aborted) deps.log.warn({ reason: messageOf(error) }, 'the regular look has failed')
+      if (!signal.aborted) deps.log.warn({ reason: messageOf(error) }, 'reconciliation failed')
     }
     if (!signal.aborted) cancel = deps.clock.after(EVERY_MS, () => void look())
   }
@@ -27,31 +30,20 @@ export function startReconciler(deps: GatewayDeps, signal: AbortSignal): () => v
   return () => cancel()
 }
 
-/** Workstreams with waiting messages or a turn under way, but no open question, get a job again. */
+/** Workstreams with waiting messages or a turn under way, but no open card, get a job again. */
 async function wakeForgottenWorkstreams({ store, clock, queue }: GatewayDeps): Promise<void> {
   await store.transaction(async (tx) => {
-    const before = clock.now() - FORGOTTEN_AFTER_MS
-    const waiting = await tx.db
-      .selectFrom('inbox')
-      .select('ws_id')
-      .distinct()
-      .where('state', '=', 'queued')
-      .where('created_at', '<', before)
-      .where('ws_id', 'not in', (q) => q.selectFrom('approvals').select('ws_id').where('state', '=', 'open'))
-      .execute()
-    const running = await tx.db.selectFrom('turns').select('ws_id').where('state', '=', 'running').execute()
-    const parked = await tx.db
-      .selectFrom('turns')
-      .select('ws_id')
-      .where('state', '=', 'parked')
-      .where('ws_id', 'not in', (q) =>
-        q.selectFrom('approvals').select('ws_id').where('state', '=', 'open').where('painted', '=', 1),
-      )
-      .execute()
-    const busy = await tx.db.selectFrom('jobs').select('key').execute()
-    const known = new Set(busy.map((j) => j.key))
-    for (const key of new Set([...waiting, ...running, ...parked].map((r) => r.ws_id))) {
-      if (!known.has(key)) await queue.send(tx, { key })
+    const asking = await workstreamsWithOpenApproval(tx.db, false)
+    const shown = await workstreamsWithOpenApproval(tx.db, true)
+    const waiting = await workstreamsWaitingSince(tx.db, clock.now() - FORGOTTEN_AFTER_MS)
+    const active = await workstreamsUnderWay(tx.db)
+    const forgotten = [
+      ...waiting.filter((id) => !asking.has(id)),
+      ...active.filter((t) => !t.parked || !shown.has(t.workstream)).map((t) => t.workstream),
+    ]
+    for (const workstream of new Set(forgotten)) {
+      const job = { kind: 'turn', workstream } as const
+      if (!(await queue.isPending(tx, job))) await queue.send(tx, job)
     }
   })
 }

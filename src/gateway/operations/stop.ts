@@ -2,9 +2,10 @@ import { openApprovals, settleApproval } from '../../approval/approvals.ts'
 import { audit } from '../../store/audit.ts'
 import { type InboxMessage, stopQueued } from '../../turn/inbox-messages.ts'
 import { stopSignal } from '../../turn/turn.ts'
+import { requestStop } from '../../turn/turns.ts'
 import { markClosed, type Workstream } from '../../workstream/workstreams.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
-import { ARCHIVE_AFTER_MS, archiveJob } from './archive.ts'
+import { ARCHIVE_AFTER_MS } from './archive.ts'
 
 export interface Stopped {
   /** Whether anything was running or waited. */
@@ -27,21 +28,15 @@ export async function stopWorkstream(
     for (const approval of await openApprovals(tx.db, workstream.id)) {
       await settleApproval(tx, { id: approval.id, outcome: 'stopped', by }, at)
     }
-    const turns = await tx.db
-      .updateTable('turns')
-      .set({ stop: 1 })
-      .where('ws_id', '=', workstream.id)
-      .where('state', 'in', ['running', 'parked'])
-      .returning('id')
-      .execute()
-    for (const { id } of turns) await deps.signals.send(tx, stopSignal(id))
+    const turn = await requestStop(tx, workstream.id)
+    if (turn !== undefined) await deps.signals.send(tx, stopSignal(turn))
     const messages = await stopQueued(tx, workstream.id)
     if (close) {
       await markClosed(tx, workstream.id)
-      await deps.queue.send(tx, { key: archiveJob(workstream.id), notBefore: at + ARCHIVE_AFTER_MS })
+      await deps.queue.send(tx, { kind: 'archive', workstream: workstream.id }, { notBefore: at + ARCHIVE_AFTER_MS })
     }
     await audit(tx, { at, actor: by, action: close ? 'close' : 'stop', workstream: workstream.id, detail: '' })
-    await deps.queue.send(tx, { key: workstream.id })
-    return { something: turns.length > 0 || messages.length > 0, messages }
+    await deps.queue.send(tx, { kind: 'turn', workstream: workstream.id })
+    return { something: turn !== undefined || messages.length > 0, messages }
   })
 }

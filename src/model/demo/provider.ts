@@ -1,20 +1,21 @@
 import { type Message, type ToolCall, textOf } from '../message.ts'
 import type { ModelEvent, ModelProvider, ModelRequest, ModelSettings } from '../model-provider.ts'
 
-const WHO = 'I am the demo model: a script, no AI. '
+const WHO = 'I am the demo model: a script, not an AI. '
 const HELP =
   `${WHO}I show how this works without an API key. Try one of these:\n\n` +
-  '- `run ls -la`: a shell command, which asks you first\n' +
+  '- `run ls -la`: a shell command, which needs your approval\n' +
   '- `read README.md`, `search TODO`\n' +
   '- `write notes.txt: hello`\n\n' +
   'To talk to a real model, set `OPENAI_API_KEY` or write a `[models.main]` block in config.toml.'
 
-/** How much of a result is repeated, characters. */
+/** How much of a result is shown, characters. */
 const MAX_SHOWN_CHARS = 600
 
-/** A scripted model that says it is one: streams, and calls tools on plain requests, so that all can be tried without a key. */
+/** A scripted model that says it is one: streams, and calls tools on plain requests, so that everything can be tried without a key. */
 export function createDemoProvider(settings: Pick<ModelSettings, 'contextWindow'>): ModelProvider {
   return {
+    id: 'demo',
     capabilities: { vision: false },
     contextWindow: settings.contextWindow,
     async *stream(request, signal): AsyncGenerator<ModelEvent> {
@@ -24,21 +25,22 @@ export function createDemoProvider(settings: Pick<ModelSettings, 'contextWindow'
         yield { type: 'text', text: word }
       }
       if (call) yield { type: 'tool-call', call }
-      const usage = { input: sizeOf(request.messages), cached: 0, output: Math.ceil(text.length / 4) }
-      yield { type: 'finish', reason: call ? 'tool-calls' : 'stop', usage }
+      const output = Math.ceil(text.length / 4)
+      yield { type: 'usage', usage: { input: sizeOf(request.messages), cacheRead: 0, cacheWrite: 0, output } }
+      yield { type: 'finish', reason: call ? 'tool-calls' : 'stop' }
     },
   }
 }
 
-function answer({ messages, tools }: ModelRequest): { text: string; call?: ToolCall } {
-  // A note or a message may follow the results: they are told first.
+function answer({ messages, tools, toolChoice }: ModelRequest): { text: string; call?: ToolCall } {
+  // A note or a message may follow the results: the results come first.
   const step = messages.slice(messages.findLastIndex((m) => m.role === 'assistant') + 1)
   const results = step.filter((m) => m.role === 'tool')
   if (results.length > 0) return { text: results.map(report).join('\n\n') }
   const last = messages.at(-1)
   const [words] = last?.role === 'user' ? last.content : []
   const wish = words?.type === 'text' ? wishOf(words.text.trim()) : undefined
-  if (!wish || !tools.some((t) => t.name === wish.tool)) return { text: HELP }
+  if (!wish || toolChoice === 'none' || !tools.some((t) => t.name === wish.tool)) return { text: HELP }
   const id = `call_demo_${messages.length}`
   const call = { id, name: wish.tool, arguments: JSON.stringify(wish.args) }
   return { text: `The demo model calls \`${wish.tool}\`, as you asked.`, call }
@@ -47,12 +49,12 @@ function answer({ messages, tools }: ModelRequest): { text: string; call?: ToolC
 function report(result: Extract<Message, { role: 'tool' }>): string {
   const text = textOf(result.content)
   const more = text.length - MAX_SHOWN_CHARS
-  const shown = more > 0 ? `${text.slice(0, MAX_SHOWN_CHARS).toWellFormed()}\n… and ${more} characters more` : text
+  const shown = more > 0 ? `${text.slice(0, MAX_SHOWN_CHARS).toWellFormed()}\n… and ${more} more characters` : text
   const fence = '`'.repeat(Math.max(3, ...(shown.match(/`+/g) ?? []).map((run) => run.length + 1)))
   return `\`${result.name}\` returned:\n\n${fence}\n${shown}\n${fence}`
 }
 
-/** The request must begin with the word: a sentence that merely contains it is no request. */
+/** The request must begin with the word: a sentence that merely contains it is not a request. */
 function wishOf(text: string): { tool: string; args: Record<string, string> } | undefined {
   const [, word, rest = ''] = /^(?:please\s+)?(run|read|search|write)\s+([\s\S]+)$/i.exec(text) ?? []
   const what = rest.trim().replace(/^`([^`]+)`$/, '$1')

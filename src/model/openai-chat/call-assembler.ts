@@ -1,11 +1,18 @@
 import { newId } from '../../util/ids.ts'
 import type { ToolCall } from '../message.ts'
 
-/** One piece of a call as servers send it; any field may be missing, also where the API says it must not. */
+/** One piece of a call as servers send it; any field may be missing, even where the API says it must not. */
 export interface CallDelta {
   readonly index?: number | undefined
   readonly id?: string | null | undefined
   readonly function?: { readonly name?: string | null | undefined; readonly arguments?: unknown } | undefined
+  /** Gemini's compatible endpoint: signatures that it wants back with the call. */
+  readonly extra_content?: unknown
+}
+
+export interface AssembledCall {
+  readonly call: ToolCall
+  readonly extraContent: unknown
 }
 
 interface Slot {
@@ -13,6 +20,7 @@ interface Slot {
   id: string
   name: string
   text: string
+  extraContent: unknown
 }
 
 /** Puts calls together from their pieces: by index, but a new id at a used index, or a new name after whole arguments, is a new call. */
@@ -25,20 +33,24 @@ export class CallAssembler {
     const name = delta.function?.name ?? ''
     if (name && name !== slot.name) slot.name = slot.text === '' ? slot.name + name : slot.name || name
     slot.text += textOf(delta.function?.arguments)
+    slot.extraContent = delta.extra_content ?? slot.extraContent
   }
 
-  /** In the order in which they began. Calls without an id get one; pieces without any name are left out. */
-  calls(): readonly ToolCall[] {
+  /** In the order in which they started. Calls without an id get one; those without a name are left out. */
+  calls(): readonly AssembledCall[] {
     return this.#slots
       .filter((s) => s.name.trim() !== '')
-      .map((s) => ({ id: s.id || `call_${newId()}`, name: s.name, arguments: s.text }))
+      .map((s) => ({
+        call: { id: s.id || `call_${newId()}`, name: s.name, arguments: s.text },
+        extraContent: s.extraContent,
+      }))
   }
 
   #slotFor({ index, id, function: fn }: CallDelta): Slot {
     const known = this.#find(index, id)
-    const another = known && ((id && known.id && id !== known.id) || (!id && startsAnew(known, fn?.name, index)))
+    const another = known && ((id && known.id && id !== known.id) || (!id && startsAnother(known, fn?.name, index)))
     if (known && !another) return known
-    const slot = { index, id: '', name: '', text: '' }
+    const slot = { index, id: '', name: '', text: '', extraContent: undefined }
     this.#slots.push(slot)
     return slot
   }
@@ -53,8 +65,8 @@ export class CallAssembler {
   }
 }
 
-/** Without an index and an id only a name after complete arguments tells that another call begins. */
-function startsAnew(slot: Slot, name: string | null | undefined, index: number | undefined): boolean {
+/** Without an index and an id, only a name after complete arguments shows that another call starts. */
+function startsAnother(slot: Slot, name: string | null | undefined, index: number | undefined): boolean {
   if (!name || index !== undefined || slot.text === '') return false
   try {
     JSON.parse(slot.text)

@@ -1,32 +1,55 @@
 import { APIConnectionError, APIError } from 'openai'
+import {
+  MODEL_CUT_OFF,
+  MODEL_IMAGE_REFUSED,
+  MODEL_OUT_OF_QUOTA,
+  MODEL_RATE_LIMITED,
+  MODEL_WINDOW_FULL,
+  modelKeyRejected,
+  modelRequestRefused,
+  modelServerFailing,
+  modelUnknown,
+  modelUnreachable,
+  modelUrlUnknown,
+} from '../../copy/model.ts'
 import { oneLine } from '../../util/visible.ts'
 import { ModelError, type ModelErrorCode } from '../model-provider.ts'
 
-/** How much of the server's own words is told, characters. */
+/** How much of the server's own words is quoted, characters. */
 const MAX_QUOTED_CHARS = 200
 
-/** Any fault of the client or the server as one plain sentence. The body of an authentication error, which may echo the key, is not told. */
-export function toModelError(error: unknown): ModelError {
+/** What was asked, for people: without user, password and query. */
+export interface AskedServer {
+  readonly model: string
+  /** Host and port. */
+  readonly address: string
+  /** Where chat completions are asked. */
+  readonly url: string
+}
+
+/**
+ * Any fault of the client or the server in plain sentences. The body of an authentication error, which may echo the key,
+ * is never quoted.
+ */
+export function toModelError(error: unknown, asked: AskedServer): ModelError {
   if (error instanceof ModelError) return error
   if (error instanceof APIConnectionError) {
-    return new ModelError('unavailable', `The model’s server could not be reached${codeBehind(error)}.`, {
-      cause: error,
-    })
+    return new ModelError('unavailable', modelUnreachable(asked.address, systemCode(error)), { cause: error })
   }
-  if (!(error instanceof APIError)) return new ModelError('cut', 'The model’s answer broke off.', { cause: error })
+  if (!(error instanceof APIError)) return new ModelError('cut', MODEL_CUT_OFF, { cause: error })
   const code = codeOf(error)
   const wait = code === 'rate-limit' || code === 'unavailable' ? retryAfterOf(error) : undefined
   const options = { cause: error, ...(wait === undefined ? {} : { retryAfterMs: wait }) }
-  return new ModelError(code, sentence(code, error), options)
+  return new ModelError(code, sentence(code, error, asked), options)
 }
 
-/** The system's code, such as ECONNREFUSED, from however deep it stands. */
-function codeBehind(error: unknown): string {
+/** The system's code, such as ECONNREFUSED, however deep it lies. */
+function systemCode(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as { code?: unknown }
-    if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return ` (${code})`
+    if (typeof code === 'string' && /^[A-Z_]+$/.test(code)) return code
   }
-  return ''
+  return undefined
 }
 
 function codeOf({ status, code, message }: APIError): ModelErrorCode {
@@ -44,33 +67,41 @@ function codeOf({ status, code, message }: APIError): ModelErrorCode {
   return 'unavailable'
 }
 
-function sentence(code: ModelErrorCode, error: APIError): string {
-  const said = saidBy(error)
+function sentence(code: ModelErrorCode, error: APIError, asked: AskedServer): string {
   switch (code) {
     case 'auth':
-      return 'The model’s server refused the API key; an operator must check it.'
+      return modelKeyRejected(asked.address)
     case 'quota':
-      return 'The account at the model’s provider has no credit or quota left; an operator must look at its billing.'
+      return MODEL_OUT_OF_QUOTA
     case 'not-found':
-      return `The model’s server does not know this model${said}; an operator must check its name and base_url.`
+      return namesModel(error, asked)
+        ? modelUnknown(asked.model, asked.url, saidBy(error))
+        : modelUrlUnknown(asked.url, saidBy(error))
     case 'rate-limit':
-      return 'The model’s provider limits how often it may be asked; try again in a few minutes.'
+      return MODEL_RATE_LIMITED
     case 'context':
-      return 'The conversation no longer fits the model’s window; begin a new thread, or ask for less at once.'
+      return MODEL_WINDOW_FULL
     case 'image':
-      return 'The model could not read an image.'
+      return MODEL_IMAGE_REFUSED
     case 'bad-request':
-      return `The model’s server refused the request${said}.`
+      return modelRequestRefused(saidBy(error))
     default:
-      return `The model’s server is failing${error.status ? ` (HTTP ${error.status})` : ''}; try again later.`
+      return modelServerFailing(asked.address, error.status)
   }
+}
+
+/** A 404 is about the model where the server says so, else about the URL. */
+function namesModel(error: APIError, { model }: AskedServer): boolean {
+  if (error.code === 'model_not_found') return true
+  const said = saidBy(error)
+  return said.includes(model) || /\bmodel\b/i.test(said)
 }
 
 function saidBy({ error }: APIError): string {
   const words = (error as { message?: unknown } | undefined)?.message
   if (typeof words !== 'string' || !words.trim()) return ''
   // Half of a secret would no longer be known as one.
-  return ` ("${oneLine(words, MAX_QUOTED_CHARS).replace(/\S*…$/, '…')}")`
+  return oneLine(words, MAX_QUOTED_CHARS).replace(/\S*…$/, '…')
 }
 
 /** ms. */

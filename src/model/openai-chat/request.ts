@@ -1,28 +1,34 @@
 import type { ChatCompletionCreateParamsStreaming, ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import { type ContentPart, type Message, textOf } from '../message.ts'
 import type { ModelRequest, ModelSettings } from '../model-provider.ts'
+import { opaqueFields } from './opaque.ts'
 
 /** OpenAI's rule for function names. */
 const NAME = /[^a-zA-Z0-9_-]/g
 const MAX_NAME_CHARS = 64
-/** How much of arguments that were no JSON is sent back, characters. */
+/** How much of arguments that were not JSON is sent back, characters. */
 const MAX_BROKEN_CHARS = 500
 
 /** OpenAI's own models from gpt-5.4 on take function tools here only without reasoning. */
 const NEEDS_NO_REASONING = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)/
 
-/** The body of one streaming call. Whatever the history holds, it is valid for the API. */
-export function toRequest(request: ModelRequest, settings: ModelSettings): ChatCompletionCreateParamsStreaming {
+/** The body of one streaming call, valid for the API whatever the history holds. `id`: the provider's, for opaque blocks. */
+export function toRequest(
+  request: ModelRequest,
+  settings: ModelSettings,
+  id: string,
+): ChatCompletionCreateParamsStreaming {
   const own = settings.baseUrl === ''
   const { tools } = request
   const effort =
     settings.reasoningEffort || (own && tools.length > 0 && NEEDS_NO_REASONING.test(settings.model) ? 'none' : '')
   return {
     model: settings.model,
-    messages: toMessages(request.messages),
+    messages: toMessages(request.messages, id),
     stream: true,
     stream_options: { include_usage: true },
     ...(tools.length > 0 ? { tools: tools.map((t) => ({ type: 'function' as const, function: { ...t } })) } : {}),
+    ...(tools.length > 0 && request.toolChoice ? { tool_choice: request.toolChoice } : {}),
     ...(effort ? { reasoning_effort: effort as 'none' } : {}),
     ...(settings.maxTokens > 0
       ? own
@@ -33,7 +39,7 @@ export function toRequest(request: ModelRequest, settings: ModelSettings): ChatC
   }
 }
 
-function toMessages(messages: readonly Message[]): ChatCompletionMessageParam[] {
+function toMessages(messages: readonly Message[], id: string): ChatCompletionMessageParam[] {
   const out: ChatCompletionMessageParam[] = []
   // Tool messages are text only: a tool's images follow its step's results as a user message.
   let images: ContentPart[] = []
@@ -48,7 +54,7 @@ function toMessages(messages: readonly Message[]): ChatCompletionMessageParam[] 
       out.push({ role: 'tool', tool_call_id: m.callId, content: textOf(m.content) || '(no output)' })
     } else if (m.role === 'system') out.push({ role: 'system', content: m.text })
     else if (m.role === 'user') out.push(userMessage(m.content))
-    else out.push(assistantMessage(m))
+    else out.push(assistantMessage(m, id))
   }
   flush()
   return out
@@ -66,17 +72,24 @@ function userMessage(content: readonly ContentPart[]): ChatCompletionMessagePara
   }
 }
 
-function assistantMessage(m: Extract<Message, { role: 'assistant' }>): ChatCompletionMessageParam {
+function assistantMessage(m: Extract<Message, { role: 'assistant' }>, id: string): ChatCompletionMessageParam {
   if (m.calls.length === 0) return { role: 'assistant', content: m.text || '(no answer)' }
-  return {
-    role: 'assistant',
+  const { reasoning, extraContentOf } = opaqueFields(m, id)
+  const message = {
+    role: 'assistant' as const,
     content: m.text || null,
-    tool_calls: m.calls.map((call) => ({
-      id: call.id,
-      type: 'function',
-      function: { name: safeName(call.name), arguments: safeArguments(call.arguments) },
-    })),
+    tool_calls: m.calls.map((call, i) => {
+      const extra = extraContentOf(i)
+      return {
+        id: call.id,
+        type: 'function' as const,
+        function: { name: safeName(call.name), arguments: safeArguments(call.arguments) },
+        ...(extra === undefined ? {} : { extra_content: extra }),
+      }
+    }),
+    ...(reasoning ? { reasoning_content: reasoning } : {}),
   }
+  return message
 }
 
 function safeName(name: string): string {

@@ -1,4 +1,5 @@
 import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
+import { growingId } from './dialect.ts'
 
 type Db = Kysely<unknown>
 
@@ -70,7 +71,7 @@ async function conversations(db: Db): Promise<void> {
 async function work(db: Db): Promise<void> {
   await db.schema
     .createTable('inbox')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('id', 'integer', growingId(db))
     .addColumn('ws_id', 'text', required)
     .addColumn('dedupe_key', 'text', (c) => c.notNull().unique())
     .addColumn('author', 'text', required)
@@ -103,7 +104,7 @@ async function work(db: Db): Promise<void> {
   await db.schema.createIndex('turns_ws_state').on('turns').columns(['ws_id', 'state']).execute()
   await db.schema
     .createTable('journal')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('id', 'integer', growingId(db))
     .addColumn('ws_id', 'text', required)
     .addColumn('turn_id', 'text', required)
     .addColumn('kind', 'text', required)
@@ -113,7 +114,7 @@ async function work(db: Db): Promise<void> {
   await db.schema.createIndex('journal_ws').on('journal').columns(['ws_id', 'id']).execute()
   await db.schema
     .createTable('jobs')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('id', 'integer', growingId(db))
     .addColumn('key', 'text', required)
     .addColumn('state', 'text', required)
     .addColumn('run_at', 'bigint', required)
@@ -175,7 +176,7 @@ async function ledgers(db: Db): Promise<void> {
   await db.schema.createTable('seen').addColumn('key', 'text', key).addColumn('at', 'bigint', required).execute()
   await db.schema
     .createTable('audit')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('id', 'integer', growingId(db))
     .addColumn('at', 'bigint', required)
     .addColumn('actor', 'text', required)
     .addColumn('action', 'text', required)
@@ -184,7 +185,7 @@ async function ledgers(db: Db): Promise<void> {
     .execute()
   await db.schema
     .createTable('usage')
-    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
+    .addColumn('id', 'integer', growingId(db))
     .addColumn('at', 'bigint', required)
     .addColumn('user_name', 'text', required)
     .addColumn('ws_id', 'text', required)

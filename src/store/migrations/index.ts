@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import * as initial from './001-initial.ts'
+import * as platformsAndKinds from './002-platforms-and-kinds.ts'
 
 /** Forwards only, in this order; the schema's version is how many have run. Never change one that was released. */
-export const migrations: readonly { up(db: Kysely<unknown>): Promise<void> }[] = [initial]
+export const migrations: readonly { up(db: Kysely<unknown>): Promise<void> }[] = [initial, platformsAndKinds]

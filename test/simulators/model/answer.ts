@@ -14,6 +14,8 @@ export interface CallSpec {
   laterId?: 'none' | 'same' | 'empty'
   /** The name stands in every fragment. */
   repeatName?: boolean
+  /** Gemini's compatible endpoint: sent with the first fragment. */
+  extraContent?: Record<string, unknown>
 }
 
 export interface UsageSpec {
@@ -56,6 +58,8 @@ export interface Answer {
   /** `null`: no finish chunk at all. Default: tool_calls or stop. */
   finish?: string | null
   usage?: UsageSpec
+  /** Each chunk carries the usage so far, as some servers send it. */
+  usageInChunks?: boolean
   /** A first chunk with empty choices (content filter results). */
   emptyFirst?: boolean
   /** The last text delta stands in the finish chunk. */
@@ -101,7 +105,8 @@ function callDeltas(call: CallSpec, position: number, id: string): Record<string
   const index = call.index === null ? {} : { index: call.index ?? position }
   const later = call.laterId === 'same' ? { id } : call.laterId === 'empty' ? { id: '' } : {}
   const text = argumentsOf(call)
-  const head = { ...index, id, type: 'function' }
+  const extra = call.extraContent ? { extra_content: call.extraContent } : {}
+  const head = { ...index, id, type: 'function', ...extra }
   if (!call.fragment) return [{ ...head, function: { name: call.name, arguments: text } }]
   const name = call.repeatName ? { name: call.name } : {}
   return [
@@ -136,7 +141,7 @@ export function streamEvents(answer: Answer, context: AnswerContext): string[] {
   if (answer.raw) return answer.raw
   const base = { id: context.id, object: 'chat.completion.chunk', created: context.created, model: context.model }
   const pad = answer.obfuscation ? { obfuscation: 'Xf3kQ0a' } : {}
-  const usage = context.includeUsage ? { usage: null } : {}
+  const usage = answer.usageInChunks ? { usage: usageOf(answer) } : context.includeUsage ? { usage: null } : {}
   const chunk = (delta: Record<string, unknown>, finish: string | null = null): string =>
     JSON.stringify({
       ...base,

@@ -85,6 +85,120 @@ describe('a turn', () => {
   })
 })
 
+describe('a step', () => {
+  it('runs its calls with the tools that its request offered', async () => {
+    const tools = [probeTool('look')]
+    const gone = tools[0]
+    const model = new ScriptedModel(async function* () {
+      // The catalogue changes while the model answers.
+      tools[0] = probeTool('other')
+      yield { type: 'tool-call', call: { id: 'c', name: 'look', arguments: '{"text":"a"}' } }
+      yield { type: 'finish', reason: 'tool-calls' }
+    }, 'seen')
+    const e = await engine({ model, tools })
+    await e.inbox.message(message('alice', 'go', { id: 'm-30' }))
+    await until(() => e.platform.texts('m-30').some((t) => t.includes('seen')))
+    expect(gone?.runs).toEqual(['a'])
+    expect(model.requests.map((r) => r.tools.map((t) => t.name))).toEqual([['look'], ['other']])
+  })
+
+  it('tells its tools whose message it answers, and that nobody can be asked', async () => {
+    const authors: string[] = []
+    const answers: unknown[] = []
+    const asks = probeTool('asks', {
+      run: async (_args, { ask }) => {
+        answers.push(await ask({ text: 'sure?' }))
+        return success('ok')
+      },
+    })
+    const tool = {
+      ...asks,
+      plan: (...[args, scope]: Parameters<typeof asks.plan>) => {
+        authors.push(scope.author)
+        return asks.plan(args, scope)
+      },
+    }
+    const call = { calls: [{ name: 'asks', args: {} }] }
+    const model = new ScriptedModel(call, 'one', call, 'two')
+    const e = await engine({
+      model,
+      tools: [tool],
+      config: (c) => ({ ...c, session: { ...c.session, speakers: 'linked' } }),
+    })
+    await e.inbox.message(message('alice', 'go', { id: 'm-31' }))
+    await until(() => e.platform.texts('m-31').some((t) => t.includes('one')))
+    await e.inbox.message(message('bob', 'again', { thread: 'm-31' }))
+    await until(() => e.platform.texts('m-31').some((t) => t.includes('two')))
+    expect(authors).toEqual(['alice', 'bob'])
+    expect(answers[0]).toEqual({ declined: expect.stringContaining('cannot ask questions') })
+  })
+
+  it('that hangs ends at the time limit, and the turn goes on', async () => {
+    const hang = probeTool('hang', { run: () => new Promise(() => undefined) })
+    const model = new ScriptedModel({ calls: [{ name: 'hang', args: {} }] }, 'went on')
+    const e = await engine({ model, tools: [hang], config: (c) => ({ ...c, tools: { ...c.tools, timeout: 0.05 } }) })
+    await e.inbox.message(message('alice', 'go', { id: 'm-32' }))
+    await until(() => e.platform.texts('m-32').some((t) => t.includes('went on')))
+    const last = model.requests[1]?.messages.at(-1)
+    expect(last?.role === 'tool' && textOf(last.content)).toContain('the time limit of 0.05 s was reached')
+  })
+
+  it('beyond the limit keeps the tools and forbids them; a call that comes all the same is not run', async () => {
+    const look = probeTool('look')
+    const call = { text: 'so far', calls: [{ name: 'look', args: { text: 'a' } }] }
+    const model = new ScriptedModel(call, call)
+    const e = await engine({
+      model,
+      tools: [look],
+      config: (c) => ({ ...c, session: { ...c.session, max_steps: 1 } }),
+    })
+    await e.inbox.message(message('alice', 'go', { id: 'm-33' }))
+    await until(async () => (await e.store.db.selectFrom('turns').select('state').executeTakeFirst())?.state === 'done')
+    expect(look.runs).toEqual(['a'])
+    expect(model.requests.map((r) => [r.toolChoice, r.tools.length])).toEqual([
+      [undefined, 1],
+      ['none', 1],
+    ])
+  })
+})
+
+describe('what only the provider understands', () => {
+  it('comes back with its answer in the same turn and no later', async () => {
+    const look = probeTool('look')
+    const model = new ScriptedModel(
+      async function* () {
+        yield { type: 'opaque', block: { signed: 'abc' } }
+        yield { type: 'tool-call', call: { id: 'c', name: 'look', arguments: '{}' } }
+        yield { type: 'finish', reason: 'tool-calls' }
+      },
+      'one',
+      'two',
+    )
+    const e = await engine({ model, tools: [look] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-34' }))
+    await until(() => e.platform.texts('m-34').some((t) => t.includes('one')))
+    await e.inbox.message(message('alice', 'more', { thread: 'm-34' }))
+    await until(() => model.requests.length === 3)
+    const sent = model.requests.map((r) => r.messages.flatMap((m) => (m.role === 'assistant' ? [m.opaque] : [])))
+    expect(sent[1]).toEqual([{ provider: 'scripted', blocks: [{ signed: 'abc' }] }])
+    expect(sent[2]).toEqual([undefined, undefined])
+  })
+})
+
+describe('usage', () => {
+  it('of a failed answer is counted too', async () => {
+    const model = new ScriptedModel(async function* () {
+      yield { type: 'usage', usage: { input: 7, cacheRead: 3, cacheWrite: 0, output: 1 } }
+      throw new ModelError('auth', 'no')
+    })
+    const e = await engine({ model })
+    await e.inbox.message(message('alice', 'go', { id: 'm-35' }))
+    await until(() => e.platform.texts('m-35').length === 1)
+    const rows = await e.store.db.selectFrom('usage').select(['input', 'cache_read', 'output']).execute()
+    expect(rows).toEqual([{ input: 7, cache_read: 3, output: 1 }])
+  })
+})
+
 describe('approvals', () => {
   it('parks on a card, asks no model meanwhile, and runs what was approved', async () => {
     const act = probeTool('act', { asks: true })
@@ -307,10 +421,10 @@ describe('stopping and faults', () => {
     const results = model.requests[1]?.messages.flatMap((m) => (m.role === 'tool' ? [textOf(m.content)] : [])) ?? []
     expect(results).toHaveLength(5)
     expect(results[0]).toBe('The tool failed: boom')
-    expect(results[1]).toContain('There is no tool "nowhere"')
+    expect(results[1]).toContain('There is no tool named "nowhere"')
     expect(results[2]).toContain('not valid JSON')
     expect(results[3]).toContain('text must be string')
-    expect(results[4]).toContain('hold a secret')
+    expect(results[4]).toContain('contain a secret')
     expect(JSON.stringify(model.requests)).not.toContain('hunter2')
     expect(bad.runs).toEqual([''])
   })

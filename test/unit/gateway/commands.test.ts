@@ -1,9 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { InboundCommand } from '../../../src/channel/channel-adapter.ts'
-import { commandTable, parseWords } from '../../../src/gateway/commands/command-table.ts'
+import type { Command } from '../../../src/gateway/commands/command.ts'
+import { commandSpecs, createCommands } from '../../../src/gateway/commands/list.ts'
+import { parseWords } from '../../../src/gateway/commands/words.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
+
+const COMMANDS: readonly Command[] = createCommands(() => Promise.reject(new Error('not asked')), {
+  acquire: () => true,
+})
 
 describe('command words', () => {
   it.each([
@@ -15,9 +21,7 @@ describe('command words', () => {
     ['model other', { name: 'model', args: { name: 'other' } }],
     ['approvals', { name: 'approvals', args: {} }],
     ['approvals revoke bash', { name: 'approvals', args: { revoke: 'bash' } }],
-    ['watches', { name: 'not-built', args: { name: 'watches' } }],
-    ['mcp refresh github', { name: 'not-built', args: { name: 'mcp' } }],
-  ])('%j is a command', (text, command) => expect(parseWords(text)).toEqual(command))
+  ])('%j is a command', (text, command) => expect(parseWords(text, COMMANDS)).toEqual(command))
 
   it.each([
     'stop the server for me',
@@ -31,11 +35,10 @@ describe('command words', () => {
     'mcp is what exactly?',
     'what is up',
     '',
-  ])('%j is a question', (text) => expect(parseWords(text)).toBeUndefined())
+  ])('%j is a question', (text) => expect(parseWords(text, COMMANDS)).toBeUndefined())
 
-  it('are offered within Discord’s limits, without what is not built', () => {
-    const table = commandTable(Array.from({ length: 40 }, (_, i) => `model-${i}`))
-    expect(table.map((c) => c.name)).not.toEqual(expect.arrayContaining(['watches']))
+  it('are offered within Discord’s limits', () => {
+    const table = commandSpecs(Array.from({ length: 40 }, (_, i) => `model-${i}`))
     for (const { name, description, options } of table) {
       expect(name).toMatch(/^[a-z]{1,32}$/)
       expect(description.length).toBeLessThanOrEqual(100)
@@ -70,12 +73,12 @@ describe('commands', () => {
     await e.inbox.message(message('alice', 'hi', { id: 'c-1' }))
     await until(() => e?.platform.texts('c-1').length === 1)
     for (const name of ['stop', 'close', 'model', 'approvals']) {
-      expect((await run(e, 'bob', name, {}, 'c-1')).text).toBe('Only alice and admins may do that.')
-      expect((await run(e, 'stranger', name, {}, 'c-1')).text).toContain('I do not know you')
+      expect((await run(e, 'bob', name, {}, 'c-1')).text).toBe('Only alice and admins can do that.')
+      expect((await run(e, 'stranger', name, {}, 'c-1')).text).toContain('You are not linked yet')
     }
     expect((await run(e, 'bob', 'status', {}, 'c-1')).text).toContain('of alice')
     expect((await run(e, 'root', 'model', { name: 'other' }, 'c-1')).text).toContain(
-      'From the next message on other answers',
+      'Switched to other, starting with your next message',
     )
     expect((await run(e, 'root', 'model', { name: 'none' }, 'c-1')).text).toContain('There is no model')
   })
@@ -94,7 +97,7 @@ describe('commands', () => {
       text: expect.stringContaining('“second of alice”: Closed by alice'),
     })
     expect((await run(e, 'alice', 'status')).text).toContain('“first of alice”')
-    expect((await run(e, 'root', 'status')).text).toContain('There is no open conversation of yours here')
+    expect((await run(e, 'root', 'status')).text).toContain('You have no open conversation here')
   })
 
   it('revoke a grant, which then asks again', async () => {
@@ -107,12 +110,12 @@ describe('commands', () => {
     await e.inbox.decision({ platform: 'discord', approval: card.approval, action: 'always', by })
     await until(() => e?.platform.texts('c-5').some((t) => t.includes('ok')))
     expect((await run(e, 'alice', 'approvals', {}, 'c-5')).text).toContain('Always allowed here: `act`')
-    expect((await run(e, 'alice', 'approvals', { revoke: 'other' }, 'c-5')).text).toContain('was not always allowed')
-    expect((await run(e, 'alice', 'approvals', { revoke: 'act' }, 'c-5')).text).toBe('`act` asks again.')
+    expect((await run(e, 'alice', 'approvals', { revoke: 'other' }, 'c-5')).text).toContain('is not always allowed')
+    expect((await run(e, 'alice', 'approvals', { revoke: 'act' }, 'c-5')).text).toBe('`act` asks for approval again.')
     await e.inbox.message(message('alice', 'again', { thread: 'c-5' }))
     await until(() => e?.platform.cards('c-5').length === 2)
     const open = await run(e, 'alice', 'approvals', {}, 'c-5')
-    expect(open.text).toMatch(/- open: act 1 fake:\/\/c-5\/\d+/)
+    expect(open.text).toMatch(/- pending: act 1 fake:\/\/c-5\/\d+/)
     const audit = await e.store.db.selectFrom('audit').select('action').execute()
     expect(audit.map((a) => a.action)).toEqual(['press', 'decision', 'grant', 'revoke'])
   })
@@ -128,7 +131,7 @@ describe('commands', () => {
     await e.identities.link('carol', 'discord', 'u-carol', 'test')
     await e.inbox.message(message('carol', 'go', { id: 'c-6' }))
     await until(() => e?.platform.cards('c-6')[0])
-    expect((await run(e, 'carol', 'unlink')).text).toContain('no longer linked')
+    expect((await run(e, 'carol', 'unlink')).text).toContain('is unlinked')
     await until(() => e?.platform.texts('c-6').some((t) => t.includes('refused then')))
     expect(act.runs).toEqual([])
     expect((await run(e, 'alice', 'unlink')).text).toContain('config.toml')

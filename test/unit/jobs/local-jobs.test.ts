@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLocalJobs } from '../../../src/jobs/local-jobs.ts'
-import { createLocalSignals } from '../../../src/jobs/local-signals.ts'
+import { createLocalSignals, type LocalSignals } from '../../../src/jobs/local-signals.ts'
 import { openStore, type Store } from '../../../src/store/store.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { createRedactor } from '../../../src/util/redact.ts'
 import { jobQueueContract } from '../../contracts/job-queue.ts'
+import { signalsContract } from '../../contracts/signals.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
 const log = createLog('silent', createRedactor())
@@ -25,46 +26,28 @@ describe('the queue on SQLite', () => {
 })
 
 describe('signals on SQLite', () => {
-  it('wake a waiter when the transaction commits, and not when it rolls back', async () => {
-    const store = await openStore(':memory:')
-    stores.push(store)
-    const clock = new ManualClock()
-    const signals = createLocalSignals(store, clock)
-    let looks = 0
-    let done = false
-    const look = async (): Promise<boolean> => {
-      looks++
-      return done
-    }
-    const waiting = signals.until('k', look, AbortSignal.timeout(5000))
-    await clock.advance(1)
-    expect(looks).toBe(1)
-    await store
-      .transaction(async (tx) => {
-        await signals.send(tx, 'k')
-        throw new Error('no')
-      })
-      .catch(() => undefined)
-    await clock.advance(1)
-    expect(looks).toBe(1)
-    done = true
-    await store.transaction((tx) => signals.send(tx, 'k'))
-    await waiting
-    expect(looks).toBe(2)
-    signals.stop()
+  const running: LocalSignals[] = []
+  afterEach(() => {
+    for (const signals of running.splice(0)) signals.stop()
   })
-
-  it('look by themselves, so that a lost hint costs seconds only', async () => {
+  const make = async () => {
     const store = await openStore(':memory:')
     stores.push(store)
     const clock = new ManualClock()
     const signals = createLocalSignals(store, clock)
-    let done = false
-    const waiting = signals.until('k', async () => done, AbortSignal.timeout(5000))
-    await clock.advance(100)
-    done = true
-    await clock.advance(5000)
-    await waiting
-    signals.stop()
+    running.push(signals)
+    return { store, clock, signals }
+  }
+
+  signalsContract(make)
+
+  it('leave no timer behind when a wait has failed', async () => {
+    const { clock, signals } = await make()
+    const before = clock.pending
+    const failing = async (): Promise<boolean> => {
+      throw new Error('no')
+    }
+    await signals.until('k', failing, new AbortController().signal).catch(() => undefined)
+    expect(clock.pending).toBe(before)
   })
 })

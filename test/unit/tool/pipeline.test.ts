@@ -42,7 +42,7 @@ describe('arguments', () => {
     'true',
     '{"a": 1.',
   ])('refuses %j and says what was expected', (text) =>
-    expect(args(text)).toMatch(/nothing was run\. Expected a JSON object such as \{"command":"…"\}/),
+    expect(args(text)).toMatch(/^Nothing was run: .*\. Expected a JSON object such as \{"command":"…"\}/),
   )
 
   it('repairs nothing of an answer that was cut off, and passes no bare text without a primary key', () => {
@@ -63,14 +63,14 @@ describe('arguments', () => {
     )
   })
 
-  const spec = {
-    name: 'probe',
-    description: '',
-    parameters: {
+  const probe = {
+    spec: { name: 'probe', description: '', parameters: {} },
+    origin: 'built-in',
+    schema: {
       type: 'object',
       properties: {
         path: { type: 'string' },
-        limit: { type: 'integer', minimum: 1, maximum: 50 },
+        limit: { type: 'integer', minimum: 1, maximum: 50, clamp: true },
         timeout: { type: 'integer', minimum: 1, maximum: 600 },
         deep: { type: 'boolean' },
         mode: { type: 'string', enum: ['a', 'b'] },
@@ -79,14 +79,19 @@ describe('arguments', () => {
       required: ['path'],
     },
   }
-  const check = (value: Record<string, unknown>): unknown => {
-    const parsed = new ArgumentChecker().check(spec, value)
+  const check = (value: Record<string, unknown>, origin = 'built-in'): unknown => {
+    const parsed = new ArgumentChecker().check({ ...probe, origin }, value)
     return parsed.ok ? parsed.args : parsed.error
   }
 
   it('fit the schema: numeric strings, booleans, clamped limits, no unknown fields', () => {
     expect(check({ path: 'p', limit: '999', deep: 'true', other: 1 })).toEqual({ path: 'p', limit: 50, deep: true })
     expect(check({ path: 'p', edits: [{ near_line: '7', x: 1 }] })).toEqual({ path: 'p', edits: [{ near_line: 7 }] })
+    expect(check({ path: 'p', limit: -3 })).toEqual({ path: 'p', limit: 1 })
+  })
+
+  it('keep unknown fields where the tool is not built in', () => {
+    expect(check({ path: 'p', other: 1 }, 'somewhere')).toEqual({ path: 'p', other: 1 })
   })
 
   it.each([
@@ -206,6 +211,26 @@ describe('the one decision', () => {
       expect(effect({ ...call, needsApproval: true }, { rules: [rule('allow', 'write', '/etc/*')] })).toBe('ask')
     }
     expect(effect(write('/w/a', 'workspace'))).toBe('allow')
+  })
+
+  it('judges a host by its rules alone, and the call by its strictest act', () => {
+    const host = (name: string): JudgedCall => ({ acts: [{ act: 'net', host: name }], needsApproval: false })
+    const hit = (match: string, name: string): boolean =>
+      effect(host(name), { rules: [rule('deny', 'net', match)] }) === 'deny'
+    expect(decide(host('example.com'), layers())).toMatchObject({ effect: 'allow', because: 'no rule on this host' })
+    expect(hit('example.com', 'example.com')).toBe(true)
+    expect(hit('Example.COM', 'example.com')).toBe(true)
+    expect(hit('*.example.com', 'a.b.example.com')).toBe(true)
+    expect(hit('*.example.com', 'example.com')).toBe(false)
+    expect(hit('*.example.com', 'example.com.evil.net')).toBe(false)
+    expect(hit('example.com', 'exampleXcom')).toBe(false)
+    expect(hit('*', 'anything.example')).toBe(true)
+    expect(effect(host('a.example'), { rules: [rule('deny', 'exec', '*'), rule('deny', 'read', '**')] })).toBe('allow')
+    const asks = { rules: [rule('ask', 'net', '*')], skipPermissions: true, grants: new Set(['bash']) }
+    expect(decide(host('a.example'), layers(asks))).toMatchObject({ effect: 'ask', grantable: false })
+    const both: JudgedCall = { acts: [...exec.acts, { act: 'net', host: 'a.example' }], needsApproval: true }
+    expect(effect(both, { rules: [rule('allow', 'net', '*')] })).toBe('ask')
+    expect(effect(both, { rules: [rule('deny', 'net', 'a.*')], grants: new Set(['bash']) })).toBe('deny')
   })
 
   it('matches * within a segment and ** across, exactly', () => {

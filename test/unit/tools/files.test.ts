@@ -12,7 +12,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { holdsSecrets } from '../../../src/workspace/paths.ts'
-import { toolBench } from '../../support/tool-bench.ts'
+import { runContext, toolBench } from '../../support/tool-bench.ts'
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -25,7 +25,7 @@ describe('read_file', () => {
     writeFileSync(join(b.root, 'a.txt'), 'one\r\ntwo\nthree \n')
     expect(await b.call('read_file', { path: 'a.txt' })).toBe('   1\tone\n   2\ttwo\n   3\tthree ')
     expect(await b.call('read_file', { path: 'a.txt', offset: 2, limit: 1 })).toBe('   2\ttwo')
-    expect(await b.call('read_file', { path: 'a.txt', offset: '9' })).toContain('has 3 lines; line 9 is past its end')
+    expect(await b.call('read_file', { path: 'a.txt', offset: '9' })).toContain('has 3 lines; line 9 is past the end')
     expect(await b.call('read_file', { path: 'a.txt', offset: 0 })).toContain('offset must be >= 1')
   })
 
@@ -53,9 +53,9 @@ describe('read_file', () => {
     writeFileSync(join(blind.root, 'pic.png'), PNG)
     expect(await blind.call('read_file', { path: 'pic.png' })).toContain('cannot see images')
     writeFileSync(join(b.root, 'big.png'), Buffer.concat([PNG, Buffer.alloc(5 * 1024 * 1024)]))
-    expect(await b.call('read_file', { path: 'big.png' })).toContain('larger than the 4 MB')
+    expect(await b.call('read_file', { path: 'big.png' })).toContain('the limit is 4 MB')
     writeFileSync(join(b.root, 'icon.ico'), Buffer.from([0, 0, 1, 0, 1, 0]))
-    expect(await b.call('read_file', { path: 'icon.ico' })).toContain('cannot be shown')
+    expect(await b.call('read_file', { path: 'icon.ico' })).toContain('models cannot view this format')
     writeFileSync(join(b.root, 'pic.svg'), '<svg/>')
     expect(await b.call('read_file', { path: 'pic.svg' })).toContain('<svg/>')
   })
@@ -135,11 +135,7 @@ describe('write_file', () => {
     const { unlinkSync } = await import('node:fs')
     unlinkSync(join(b.root, 'link'))
     symlinkSync(outside, join(b.root, 'link'))
-    const result = await plan.run({
-      signal: new AbortController().signal,
-      onOutput: () => undefined,
-      resultLimit: 9999,
-    })
+    const result = await plan.run(runContext())
     expect(result.isError).toBe(true)
     expect(readFileSync(outside, 'utf8')).toBe('safe')
     expect(lstatSync(join(b.root, 'link')).isSymbolicLink()).toBe(true)
@@ -205,7 +201,9 @@ describe('edit_file', () => {
   })
 
   it('wants ambiguity resolved: near_line (ties to the earlier) or replace_all', async () => {
-    expect((await edit('x\nx\nx', { old_string: 'x', new_string: 'y' })).said).toContain('3 places (lines 1, 2, 3)')
+    expect((await edit('x\nx\nx', { old_string: 'x', new_string: 'y' })).said).toContain(
+      'Found 3 occurrences of old_string (lines 1, 2, 3)',
+    )
     expect((await edit('x\nx\nx', { old_string: 'x', new_string: 'y', near_line: '2' })).now).toBe('x\ny\nx')
     expect((await edit('x\nq\nx', { old_string: 'x', new_string: 'y', near_line: 2 })).now).toBe('y\nq\nx')
     expect((await edit('aaaa', { old_string: 'aa', new_string: 'b', replace_all: true })).now).toBe('bb')
@@ -217,7 +215,7 @@ describe('edit_file', () => {
     [{ old_string: 'a', new_string: 'b', edits: [{ old_string: 'a', new_string: 'c' }] }, 'not both'],
     [{ replace_all: true, edits: [{ old_string: 'a', new_string: 'c' }] }, 'cannot be combined with edits'],
     [{ old_string: 'a', new_string: 'b', replace_all: true, near_line: 1 }, 'cannot be combined with near_line'],
-    [{ old_string: 'zz', new_string: 'b' }, 'read the file again'],
+    [{ old_string: 'zz', new_string: 'b' }, 'Read the file again'],
     [{ edits: [5] }, 'edits.0 must be object'],
     [{ edits: [{ new_string: 'x' }] }, 'edits.0.old_string is missing'],
   ])('refuses %j', async (args, said) => expect((await edit('a', args)).said).toContain(said))
@@ -233,7 +231,7 @@ describe('edit_file', () => {
     await b.call('read_file', { path: 'f' })
     writeFileSync(join(b.root, 'f'), 'a2')
     expect(await b.call('edit_file', { path: 'f', old_string: 'a', new_string: 'b' })).toContain(
-      'has changed since it was read',
+      'has changed since you read it',
     )
     await b.call('diff_file', { path_a: 'f', content_b: 'x' })
     expect(await b.call('edit_file', { path: 'f', old_string: 'a2', new_string: 'b' })).toContain('Edited')
@@ -257,6 +255,23 @@ describe('edit_file', () => {
     const plan = await b.ready('edit_file', { path: 'f', old_string: 'b', new_string: 'B' })
     expect(plan.payload.text).toContain('-b\n+B')
     expect(readFileSync(join(b.root, 'f'), 'utf8')).toBe('a\nb\n')
+  })
+
+  it('shows a change of thousands of lines soon, the same each time, and whole', async () => {
+    const b = toolBench()
+    const lines = Array.from({ length: 9000 }, (_, i) => `a line ${i}`)
+    writeFileSync(join(b.root, 'f'), ['first', ...lines, 'last'].join('\n'))
+    await b.call('read_file', { path: 'f' })
+    const change = { path: 'f', old_string: 'a line', new_string: 'THE line', replace_all: true }
+    const started = Date.now()
+    const plan = await b.ready('edit_file', change)
+    expect(Date.now() - started).toBeLessThan(5000)
+    const text = plan.payload.text
+    expect(text).toMatch(/^--- f\n\+\+\+ f\n@@ -2,9000 \+2,9000 @@\n-a line 0\n/)
+    expect(text.match(/^-a line /gm)).toHaveLength(9000)
+    expect(text.match(/^\+THE line /gm)).toHaveLength(9000)
+    expect(text).not.toMatch(/^[+-](?:first|last)/m)
+    expect((await b.ready('edit_file', change)).payload.text).toBe(text)
   })
 
   it('counts a read in the same step', async () => {
@@ -284,7 +299,7 @@ describe('diff_file', () => {
     const b = toolBench()
     writeFileSync(join(b.root, 'a'), 'x')
     writeFileSync(join(b.root, 'bin'), Buffer.from([0, 1]))
-    expect(await b.call('diff_file', { path_a: 'a' })).toContain('give path_b or content_b')
+    expect(await b.call('diff_file', { path_a: 'a' })).toContain('Give path_b or content_b')
     expect(await b.call('diff_file', { path_a: 'a', path_b: 'a', content_b: '' })).toContain('not both')
     expect(await b.call('diff_file', { path_a: 'bin', path_b: 'a' })).toContain('binary')
     expect(await b.call('diff_file', { path_a: 'nope', path_b: 'a' })).toContain('no such file')

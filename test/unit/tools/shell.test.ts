@@ -5,7 +5,7 @@ import { textOf } from '../../../src/model/message.ts'
 import { blockedBy } from '../../../tools/support/blocklist.ts'
 import { OutputCollector } from '../../../tools/support/output-collector.ts'
 import { scrubEnv } from '../../../tools/support/scrub-env.ts'
-import { toolBench } from '../../support/tool-bench.ts'
+import { runContext, toolBench } from '../../support/tool-bench.ts'
 
 describe('bash', () => {
   it('returns output, marks standard error, tells exit codes', async () => {
@@ -60,7 +60,7 @@ describe('bash', () => {
     const b = toolBench()
     const seen: string[] = []
     const plan = await b.ready('bash', { command: 'echo one; sleep 0.2; echo two' })
-    await plan.run({ signal: new AbortController().signal, onOutput: (t) => seen.push(t), resultLimit: 9999 })
+    await plan.run(runContext({ progress: (update) => seen.push(update.text) }))
     expect(seen.length).toBeGreaterThan(1)
     expect(seen.join('')).toBe('one\ntwo\n')
   })
@@ -165,7 +165,7 @@ describe('collected output', () => {
     expect(text.length).toBeLessThan(262_144 + 200)
     expect(text.startsWith('line 0 ')).toBe(true)
     expect(text).toContain('line 19999 ')
-    expect(text).toMatch(/\[… \d+ characters of output left out here …\]/)
+    expect(text).toMatch(/\[… \d+ characters of output omitted …\]/)
   })
 
   it('holds no endless line for ever', () => {
@@ -220,11 +220,7 @@ describe('search', () => {
     const scope = { ...b.scope, mayRead: (path: string) => !path.endsWith('a.ts') }
     const plan = await b.plan('search', { query: 'needle' }, scope)
     if (plan.kind !== 'ready') throw new Error(plan.error)
-    const result = await plan.run({
-      signal: new AbortController().signal,
-      onOutput: () => undefined,
-      resultLimit: 9999,
-    })
+    const result = await plan.run(runContext())
     expect(textOf(result.content)).not.toContain('a.ts')
     expect(textOf(result.content)).toContain('2 files were left out')
   })

@@ -1,8 +1,9 @@
 import type { ToolState } from '../channel/turn-view.ts'
-import type { ContentPart, ToolCall } from '../model/message.ts'
+import type { ContentPart, Opaque, ToolCall } from '../model/message.ts'
 import type { Db, Tx } from '../store/store.ts'
 import { cleanText } from '../store/text.ts'
-import { assertClaim, type Claim } from './claim.ts'
+import { assertClaim, type Claim } from '../workstream/claim.ts'
+import { resetStarts } from './turns.ts'
 
 /** What happened in a workstream, in order. Append-only: history, view and resume are all derived from it. */
 export type JournalEntry =
@@ -11,7 +12,13 @@ export type JournalEntry =
   /** What people had said in the thread before; untrusted. */
   | { readonly kind: 'context'; readonly text: string }
   /** One model call's whole answer; `cut`: the stream broke off for good and this is what was shown. */
-  | { readonly kind: 'assistant'; readonly text: string; readonly calls: readonly ToolCall[]; readonly cut?: boolean }
+  | {
+      readonly kind: 'assistant'
+      readonly text: string
+      readonly calls: readonly ToolCall[]
+      readonly cut?: boolean
+      readonly opaque?: Opaque
+    }
   /** Written before a call runs: found without a result, its outcome is unknown. */
   | { readonly kind: 'started'; readonly callId: string; readonly tool: string; readonly header: string }
   | {
@@ -61,7 +68,7 @@ export async function append(
       .execute()
   }
   if (entries.every((e) => INPUTS.has(e.kind))) return
-  await tx.db.updateTable('turns').set({ tries: 0 }).where('id', '=', turn).execute()
+  await resetStarts(tx, turn)
 }
 
 /** Every string inside is made fit for the database and for providers. */
