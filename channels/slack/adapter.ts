@@ -239,9 +239,7 @@ class SlackAdapter implements ChannelAdapter {
     return `${this.#options.config.slash_command} ${words}`
   }
 
-  isDirect(channel: string): boolean {
-    return isDirect(channel)
-  }
+  readonly isDirect = isDirect
 
   channelOf(to: Address): string {
     return postTargetOf(to).channel
