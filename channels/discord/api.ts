@@ -1,5 +1,6 @@
 import { DiscordAPIError, REST, type RouteLike } from 'discord.js'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
+import { DISCORD_REFUSED, REFUSED } from '../../src/copy/platforms.ts'
 import { TIMES } from './limits.ts'
 
 export interface UploadFile {
@@ -17,25 +18,6 @@ export function createRest(apiUrl: string, token: string): REST {
 /** Said on every send and edit, since what is left out is parsed. */
 const NO_PINGS = { allowed_mentions: { parse: [], replied_user: false } } as const
 
-/** Reasons of a final no, by Discord's code (docs: Opcodes and Status Codes). */
-const FINAL: Readonly<Record<number, string>> = {
-  10003: 'the channel does not exist any more',
-  10004: 'the server does not exist any more',
-  10008: 'the message does not exist any more',
-  40005: 'the file is too large for Discord',
-  50001: 'the bot has no access to the channel',
-  50006: 'the message would be empty',
-  50007: 'this person does not take direct messages',
-  50008: 'this kind of channel takes no messages',
-  50013: 'the bot lacks a permission in the channel',
-  50083: 'the thread is archived',
-  160002: 'the bot may not read the message history there',
-  160005: 'the thread is locked',
-  200000: "the server's moderation rules blocked the message",
-  200001: "the server's moderation rules blocked the title",
-  240000: 'the message holds a link that Discord blocks',
-}
-
 /** Refusals that time cures: edits of old messages, slow mode, the write limits. */
 const PASSING: ReadonlySet<number> = new Set([20016, 20022, 20028, 20029, 30046, 40062, 130000, 131000])
 
@@ -51,7 +33,7 @@ export function asRefusal(error: unknown): unknown {
   const { code, status } = error
   const unclear = code === 0 || PASSING.has(code) || status === 401 || status === 429 || status < 400 || status >= 500
   if (unclear) return error
-  return new PostRefusedError(FINAL[code] ?? `Discord refused: ${error.message.split('\n')[0] ?? code}`, {
+  return new PostRefusedError(DISCORD_REFUSED[code] ?? REFUSED.discord(error.message.split('\n')[0] ?? String(code)), {
     cause: error,
   })
 }

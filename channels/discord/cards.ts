@@ -1,7 +1,23 @@
-import type { CardCall, CardOutcome, CardView } from '../../src/channel/card.ts'
+import type { CardCall } from '../../src/approval/approval.ts'
+import type { CardView } from '../../src/channel/card.ts'
 import type { DecisionAction } from '../../src/channel/channel-adapter.ts'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
+import {
+  ALWAYS_COVERS,
+  APPROVAL_NEEDED,
+  BUTTONS,
+  CHANGED,
+  expires,
+  fileLine,
+  hiddenCharacters,
+  manyCalls,
+  NO_FURTHER_INPUT,
+  NOTE,
+  OUTCOMES,
+  REASON,
+} from '../../src/copy/cards.ts'
 import { makeVisible, oneLine } from '../../src/util/visible.ts'
+import { hiddenMarks } from '../support/hidden-marks.ts'
 import { LIMITS } from './limits.ts'
 import { escapeText, inlineCode } from './markdown.ts'
 import { fileName } from './outbound.ts'
@@ -29,16 +45,6 @@ const SIZES = [
 /** A closed card that no longer fits may be shortened: it asks for nothing. */
 const CLOSED = { header: 40, text: 60 } as const
 type Size = (typeof SIZES)[number] | typeof CLOSED
-
-const OUTCOMES: Readonly<Record<CardOutcome, string>> = {
-  approved: '✅ **Approved**',
-  always: '✅ **Approved, always from now on**',
-  rejected: '🚫 **Rejected**',
-  stopped: '⏹️ **Stopped, not run**',
-  expired: '⌛ **Expired, not run**',
-  superseded: '↪️ **Replaced by a new card, not run**',
-  unshowable: '🚫 **Too long to show, not run**',
-}
 
 /** How a card's calls are shown; the same for every state of the card, so that its files stay what they are. */
 interface Layout {
@@ -75,20 +81,20 @@ function frame(...parts: readonly string[]): string {
 }
 
 function openHead(card: CardView): string {
-  const many = card.calls.length > 1 ? ` for ${card.calls.length} calls, decided together` : ''
-  return `🔐 **Approval needed**${many} · turn ${inlineCode(oneLine(card.turn, 20))}`
+  return `🔐 **${APPROVAL_NEEDED}**${manyCalls(card.calls.length)} · turn ${inlineCode(oneLine(card.turn, 20))}`
 }
 
 function expiry(at: number | undefined): string {
-  return at === undefined ? '' : `-# Expires <t:${Math.floor(at / 1000)}:R>`
+  return at === undefined ? '' : `-# ${expires(`<t:${Math.floor(at / 1000)}:R>`)}`
 }
 
 function closedHead(card: CardView): string {
   if (card.state.kind !== 'closed') return ''
   const { outcome, by, note } = card.state
-  const who = by === undefined ? '' : ` by ${escapeText(oneLine(by, 60))}`
-  const line = `${OUTCOMES[outcome]}${who} · turn ${inlineCode(oneLine(card.turn, 20))}`
-  return note ? `${line}\nNote: ${inlineCode(oneLine(note, MAX_NOTE_CHARS))}` : line
+  const { sign, title, byPerson, after } = OUTCOMES[outcome]
+  const who = by === undefined || !byPerson ? '' : ` by ${escapeText(oneLine(by, 60))}`
+  const line = `${sign} **${title}**${who}${after} · turn ${inlineCode(oneLine(card.turn, 20))}`
+  return note ? `${line}\n${NOTE} ${inlineCode(oneLine(note, MAX_NOTE_CHARS))}` : line
 }
 
 /** Payloads stand on the card as long as they fit; the longest go into files first. Undefined where it cannot be shown. */
@@ -132,10 +138,7 @@ function attachmentName(call: CardCall, index: number): string {
 }
 
 function bodyOf(card: CardView, attached: ReadonlySet<number>, size: Size): string {
-  const changed =
-    card.changed === undefined
-      ? []
-      : [`✏️ Changed since it was approved: ${escapeText(oneLine(card.changed, size.text))}`]
+  const changed = card.changed === undefined ? [] : [`✏️ ${CHANGED} ${escapeText(oneLine(card.changed, size.text))}`]
   return [...changed, ...card.calls.map((call, i) => callText(shownCall(card, call), i, attached.has(i), size))].join(
     '\n',
   )
@@ -144,7 +147,7 @@ function bodyOf(card: CardView, attached: ReadonlySet<number>, size: Size): stri
 /** What *Always allow* would cover matters while it can be pressed. */
 function shownCall({ state }: CardView, call: CardCall): CardCall {
   if (state.kind === 'open') return call
-  const { covers: _covers, ...rest } = call
+  const { label: _label, ...rest } = call
   return rest
 }
 
@@ -157,42 +160,44 @@ function callText(call: CardCall, index: number, attached: boolean, size: Size):
     text === undefined ? [] : [`${sign} ${escapeText(oneLine(text, size.text))}`]
   return [
     title(call, index, size),
-    attached ? fileLine(call, index) : payloadBlock(call),
+    attached ? attachedFile(call, index) : payloadBlock(call),
     ...line('⚠️', call.warning),
-    ...line('Because:', call.because),
-    ...(call.covers === undefined ? [] : [`*Always allow* will cover ${inlineCode(oneLine(call.covers, size.text))}`]),
+    ...line(REASON, call.because),
+    ...(call.label === undefined
+      ? []
+      : [`*${BUTTONS.always}* ${ALWAYS_COVERS} ${inlineCode(oneLine(call.label, size.text))}`]),
   ].join('\n')
 }
 
 function payloadBlock(call: CardCall): string {
   const text = makeVisible(call.payload.text)
-  return text === '' ? '(nothing further)' : `\`\`\`\n${text}\n\`\`\``
+  return text === '' ? NO_FURTHER_INPUT : `\`\`\`\n${text}\n\`\`\``
 }
 
-function fileLine(call: CardCall, index: number): string {
+function attachedFile(call: CardCall, index: number): string {
   const { text, bytes, sha256 } = call.payload
-  const hidden = [...new Set(makeVisible(text).match(/⟨U\+[0-9A-F]+⟩/g) ?? [])].filter((mark) => !text.includes(mark))
-  const warning = hidden.length ? `\n⚠️ Holds characters that do not show: ${hidden.slice(0, 5).join(' ')}` : ''
-  return `📎 All of it is in ${inlineCode(attachmentName(call, index))}: ${bytes} bytes, SHA-256 \`${sha256}\`${warning}`
+  const hidden = hiddenMarks(text)
+  const warning = hidden.length ? `\n⚠️ ${hiddenCharacters(hidden)}` : ''
+  return `📎 ${fileLine(inlineCode(attachmentName(call, index)), bytes, `\`${sha256}\``)}${warning}`
 }
 
 const STYLE = { primary: 1, secondary: 2, success: 3, danger: 4 } as const
 
 function buttons(card: CardView): readonly unknown[] {
-  const button = (verb: string, label: string, style: number): unknown => ({
+  const button = (action: string, label: string, style: number): unknown => ({
     type: 2,
     style,
     label,
-    custom_id: `ts:${verb}:${card.approval}`,
+    custom_id: `ts:${action}:${card.approval}`,
   })
   return [
     {
       type: 1,
       components: [
-        button('approve', 'Approve', STYLE.success),
-        ...(card.always ? [button('always', 'Always allow', STYLE.primary)] : []),
-        button('reject', 'Reject', STYLE.danger),
-        button('note', 'Note…', STYLE.secondary),
+        button('approve', BUTTONS.approve, STYLE.success),
+        ...(card.always ? [button('always', BUTTONS.always, STYLE.primary)] : []),
+        button('reject', BUTTONS.reject, STYLE.danger),
+        button('note', BUTTONS.note, STYLE.secondary),
       ],
     },
   ]

@@ -1,5 +1,6 @@
 import { Client, Events, Options, Partials, SimpleShardingStrategy, type WebSocketOptions } from 'discord.js'
 import type { ChannelState } from '../../src/channel/channel-adapter.ts'
+import { DISCORD, DISCORD_CLOSED } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
@@ -9,18 +10,6 @@ import { intentBits } from './needs.ts'
 const WAITS_MS = [1000, 2000, 5000, 10_000, 30_000, 60_000]
 /** `start` waits no longer than this for the first connection; it goes on by itself. */
 const FIRST_ATTEMPT_MS = 20_000
-
-const WRONG_TOKEN = 'Discord refuses the token: set the bot token of the developer portal in TURNSTONE_DISCORD_TOKEN'
-
-/** Close codes after which trying again is useless (docs: Gateway Close Event Codes). */
-const FATAL: Readonly<Record<number, string>> = {
-  4004: WRONG_TOKEN,
-  4010: 'Discord refuses the shard',
-  4011: 'the bot is in too many servers for one connection',
-  4012: 'Discord does not serve this version of its gateway any more',
-  4013: 'Discord refuses the intents',
-  4014: 'the message content intent is off: switch it on, on the Bot page of the developer portal',
-}
 
 export interface ConnectionOptions {
   readonly apiUrl: string
@@ -101,8 +90,8 @@ export class Connection {
         // The library may go on connecting for a client that it has given up: the attempt is then ended at its hello.
         attempt.given = true
         if (this.#stop.signal.aborted || this.#state === 'failed') return
-        if (/TokenInvalid/.test(String((error as { code?: unknown }).code))) return this.#fail(WRONG_TOKEN)
-        log.warn({ reason: messageOf(error) }, 'Discord could not be reached yet')
+        if (/TokenInvalid/.test(String((error as { code?: unknown }).code))) return this.#fail(DISCORD.wrongToken)
+        log.warn({ reason: messageOf(error) }, DISCORD.notReached)
         this.#set(this.#state, messageOf(error))
         this.#first.resolve()
         await sleep(clock, WAITS_MS[Math.min(tries, WAITS_MS.length - 1)] ?? 60_000, this.#stop.signal).catch(
@@ -138,7 +127,8 @@ export class Connection {
         },
       },
     })
-    const report = (error: unknown): void => log.warn({ reason: messageOf(error) }, 'the Discord client reports')
+    const report = (error: unknown): void =>
+      log.warn({ reason: messageOf(error) }, 'the Discord library reports a problem')
     client.on(Events.Error, report)
     client.on(Events.ShardError, report)
     client.on(Events.Warn, report)
@@ -149,7 +139,7 @@ export class Connection {
     const events = manager as unknown as ShardEvents
     const over = (): boolean => attempt.given || this.#stop.signal.aborted
     events.on('error', ({ error }) => {
-      this.#options.log.warn({ reason: messageOf(error) }, 'the Discord connection has an error')
+      this.#options.log.warn({ reason: messageOf(error) }, 'Discord connection error')
     })
     events.on('hello', () => {
       if (over()) void Promise.resolve(manager.destroy()).catch(() => undefined)
@@ -175,14 +165,15 @@ export class Connection {
   }
 
   #closed(code: number, shard: number): void {
-    const fatal = FATAL[code]
+    // After these codes trying again is useless (docs: Gateway Close Event Codes).
+    const fatal = DISCORD_CLOSED[code]
     if (fatal !== undefined) {
       this.#fail(fatal)
       return
     }
     this.#down.add(shard)
     if (this.#state === 'failed') return
-    this.#set(this.#wasReady ? 'degraded' : 'starting', `the connection was closed (${code}); connecting again`)
+    this.#set(this.#wasReady ? 'degraded' : 'starting', DISCORD.connectionClosed(code))
     this.#first.resolve()
   }
 }

@@ -1,4 +1,6 @@
 import type { Attachment } from '../../src/channel/channel-adapter.ts'
+import { DOWNLOAD } from '../../src/copy/platforms.ts'
+import { readBody } from '../../src/util/read-body.ts'
 
 /** Where Discord keeps what people attach (Discord docs, Reference: Signed Attachment CDN URLs). */
 const HOSTS: readonly string[] = ['cdn.discordapp.com', 'media.discordapp.net']
@@ -14,18 +16,18 @@ export async function download(
   options: { apiUrl: string; maxBytes: number; signal: AbortSignal },
 ): Promise<Uint8Array> {
   const url = new URL(file.url)
-  if (!isOwnHost(url, options.apiUrl)) throw new Error(`${url.host} is not a file host of Discord`)
+  if (!isOwnHost(url, options.apiUrl)) throw new Error(DOWNLOAD.foreignHost(url.host, 'Discord'))
   const response = await fetch(url, {
     redirect: 'error',
     signal: options.signal,
     headers: { 'accept-encoding': 'identity' },
   })
   try {
-    if (!response.ok) throw new Error(`the file host answered ${response.status}`)
+    if (!response.ok) throw new Error(DOWNLOAD.status(response.status))
     const type = response.headers.get('content-type') ?? ''
     if (type.startsWith('text/html') && !/html/.test(file.mime ?? '') && !/\.x?html?$/i.test(file.name))
-      throw new Error('the file host answered with a web page')
-    return await readUpTo(response, options.maxBytes)
+      throw new Error(DOWNLOAD.loginPage)
+    return await readBody(response, options.maxBytes, DOWNLOAD.tooLarge(options.maxBytes))
   } finally {
     if (!response.bodyUsed) await response.body?.cancel()
   }
@@ -36,15 +38,4 @@ function isOwnHost(url: URL, apiUrl: string): boolean {
     return url.protocol === 'https:' && url.port === '' && HOSTS.includes(url.hostname)
   const api = new URL(apiUrl)
   return url.host === api.host && url.protocol === api.protocol
-}
-
-async function readUpTo(response: Response, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length
-    if (size > maxBytes) throw new Error(`the file is larger than ${maxBytes} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }

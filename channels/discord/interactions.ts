@@ -6,6 +6,7 @@ import type {
   Person,
 } from '../../src/channel/channel-adapter.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
+import { BUTTONS, LINK_FORM, NOT_IN_THIS_CHANNEL, NOT_SAVED, NOTE_FORM } from '../../src/copy/cards.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import type { Api } from './api.ts'
@@ -38,9 +39,8 @@ export interface RawInteraction {
 
 const TYPE = { command: 2, component: 3, modal: 5 } as const
 const ANSWER = { message: 4, deferred: 5, deferredUpdate: 6, modal: 9 } as const
-const LINK_FORM = 'ts:link'
+const LINK_FORM_ID = 'ts:link'
 const NO_PINGS = { parse: [], replied_user: false }
-const NOT_STORED = 'I couldn’t save that, so nothing was changed. Please try again.'
 
 export interface InteractionDeps {
   readonly api: Api
@@ -61,7 +61,7 @@ export async function onInteraction(deps: InteractionDeps, raw: RawInteraction):
     else if (raw.type === TYPE.component) await onPress(deps, raw)
     else if (raw.type === TYPE.modal) await onForm(deps, raw)
   } catch (error) {
-    deps.log.warn({ reason: messageOf(error), interaction: raw.id }, 'an interaction could not be answered')
+    deps.log.warn({ reason: messageOf(error), interaction: raw.id }, 'could not answer an interaction')
   }
 }
 
@@ -106,8 +106,8 @@ async function handled<T>(
   try {
     return await run()
   } catch (error) {
-    deps.log.error({ err: error, interaction: raw.id }, 'a decision or command could not be stored')
-    await tellPrivately(deps, raw, NOT_STORED, placeholder)
+    deps.log.error({ err: error, interaction: raw.id }, 'could not save a decision or command')
+    await tellPrivately(deps, raw, NOT_SAVED, placeholder)
     return undefined
   }
 }
@@ -132,7 +132,7 @@ async function decide(
 async function onForm(deps: InteractionDeps, raw: RawInteraction): Promise<void> {
   const id = raw.data?.custom_id ?? ''
   const fields = fieldsOf(raw.data?.components ?? [])
-  if (id === LINK_FORM) {
+  if (id === LINK_FORM_ID) {
     await acknowledge(deps, raw, { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } })
     return runCommand(deps, raw, 'link', { token: (fields.get('token') ?? '').trim() })
   }
@@ -165,7 +165,7 @@ function fieldsOf(components: readonly unknown[]): Map<string, string> {
 async function onCommand(deps: InteractionDeps, raw: RawInteraction): Promise<void> {
   const name = raw.data?.name ?? ''
   if (!isAllowed(placeIn(deps, raw), deps.config)) {
-    const data = { content: 'I do not work in this channel.', flags: FLAGS.ephemeral, allowed_mentions: NO_PINGS }
+    const data = { content: NOT_IN_THIS_CHANNEL, flags: FLAGS.ephemeral, allowed_mentions: NO_PINGS }
     return acknowledge(deps, raw, { type: ANSWER.message, data })
   }
   const args: Record<string, string> = {}
@@ -215,7 +215,7 @@ async function showPublicly(
     }
     return true
   } catch (error) {
-    deps.log.warn({ reason: messageOf(error), channel }, 'a public answer is given privately')
+    deps.log.warn({ reason: messageOf(error), channel }, 'could not answer publicly; answering privately')
     return false
   }
 }
@@ -224,25 +224,24 @@ function noteForm(approval: string): object {
   const option = (value: string, label: string): object => ({ value, label })
   return {
     custom_id: `ts:note:${approval}`,
-    title: 'Decide with a note',
+    title: NOTE_FORM.title,
     components: [
       {
         type: 18,
-        label: 'Decision',
+        label: NOTE_FORM.decision,
         component: {
           type: 3,
           custom_id: 'choice',
-          placeholder: 'Approve or reject',
+          placeholder: NOTE_FORM.choose,
           min_values: 1,
           max_values: 1,
           required: true,
-          options: [option('approve', 'Approve'), option('reject', 'Reject')],
+          options: [option('approve', BUTTONS.approve), option('reject', BUTTONS.reject)],
         },
       },
       {
         type: 18,
-        label: 'Note',
-        description: 'The model reads it.',
+        label: NOTE_FORM.note,
         component: { type: 4, custom_id: 'note', style: 2, min_length: 1, max_length: 2000, required: true },
       },
     ],
@@ -250,13 +249,11 @@ function noteForm(approval: string): object {
 }
 
 function linkForm(): object {
-  const title = 'Link your account'.slice(0, LIMITS.modalTitle)
+  const title = LINK_FORM.title.slice(0, LIMITS.modalTitle)
   const input = { type: 4, custom_id: 'token', style: 1, min_length: 1, max_length: 200, required: true }
   return {
-    custom_id: LINK_FORM,
+    custom_id: LINK_FORM_ID,
     title,
-    components: [
-      { type: 18, label: 'Token', description: 'It begins with ts_. Nobody else sees it.', component: input },
-    ],
+    components: [{ type: 18, label: LINK_FORM.token, component: input }],
   }
 }

@@ -1,5 +1,6 @@
 import { GatewayIntentBits, PermissionFlagsBits } from 'discord.js'
 import type { DiscordConfig } from '../../src/config/config.ts'
+import { DISCORD_DOCTOR } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { Api, codeOf, createRest } from './api.ts'
 
@@ -57,19 +58,12 @@ export async function checkDiscord(config: DiscordConfig, token: string): Promis
   }
   try {
     const app = (await api.get('/applications/@me')) as { name: string; flags?: number }
-    add('discord token', 'ok', `accepted for ${app.name}`)
-    if ((app.flags ?? 0) & CONTENT_FLAGS) add('discord message content', 'ok', 'granted')
-    else
-      add(
-        'discord message content',
-        'fail',
-        'switch on "Message Content Intent" on the Bot page of the developer portal',
-      )
+    add('discord token', 'ok', DISCORD_DOCTOR.accepted(app.name))
+    if ((app.flags ?? 0) & CONTENT_FLAGS) add('discord message content', 'ok', DISCORD_DOCTOR.contentOn)
+    else add('discord message content', 'fail', DISCORD_DOCTOR.contentOff)
   } catch (error) {
     const wrong = (error as { status?: unknown }).status === 401
-    const detail = wrong
-      ? 'refused: set the bot token of the developer portal'
-      : `could not reach Discord: ${messageOf(error)}`
+    const detail = wrong ? DISCORD_DOCTOR.wrongToken : DISCORD_DOCTOR.notReached(messageOf(error))
     add('discord token', 'fail', detail)
     return checks
   }
@@ -84,17 +78,22 @@ async function checkGuild(api: Api, guild: string, add: Add): Promise<void> {
   try {
     if (guild !== '') {
       const found = (await api.get(`/guilds/${guild}`)) as { name: string }
-      return add('discord server', 'ok', `is in ${found.name}`)
+      return add('discord server', 'ok', DISCORD_DOCTOR.inServer(found.name))
     }
     const all = (await api.get('/users/@me/guilds')) as { name: string }[]
-    if (all.length) add('discord server', 'ok', `is in ${all.length === 1 ? all[0]?.name : `${all.length} servers`}`)
-    else add('discord server', 'warn', 'the bot is in no server yet: invite it with `turnstone discord invite`')
+    if (all.length)
+      add(
+        'discord server',
+        'ok',
+        all[0] && all.length === 1 ? DISCORD_DOCTOR.inServer(all[0].name) : DISCORD_DOCTOR.inServers(all.length),
+      )
+    else add('discord server', 'warn', DISCORD_DOCTOR.noServer)
   } catch (error) {
     const outside = codeOf(error) !== undefined
     add(
       'discord server',
       'fail',
-      outside ? `the bot is not in server ${guild}` : `could not reach Discord: ${messageOf(error)}`,
+      outside ? DISCORD_DOCTOR.notInServer(guild) : DISCORD_DOCTOR.notReached(messageOf(error)),
     )
   }
 }
@@ -102,13 +101,13 @@ async function checkGuild(api: Api, guild: string, add: Add): Promise<void> {
 async function checkChannel(api: Api, id: string, add: Add): Promise<void> {
   try {
     const found = (await api.get(`/channels/${id}`)) as { name?: string }
-    add('discord channel', 'ok', `sees #${found.name ?? id}`)
+    add('discord channel', 'ok', DISCORD_DOCTOR.seesChannel(found.name ?? id))
   } catch (error) {
     const unseen = codeOf(error) !== undefined
     add(
       'discord channel',
       'fail',
-      unseen ? `the bot does not see channel ${id}` : `could not reach Discord: ${messageOf(error)}`,
+      unseen ? DISCORD_DOCTOR.unseenChannel(id) : DISCORD_DOCTOR.notReached(messageOf(error)),
     )
   }
 }

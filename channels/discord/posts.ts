@@ -1,5 +1,6 @@
 import type { Address, MessageRef, Outgoing, PendingPost } from '../../src/channel/channel-adapter.ts'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
+import { REFUSED } from '../../src/copy/platforms.ts'
 import type { Api, UploadFile } from './api.ts'
 import { codeOf } from './api.ts'
 import { isCardOf, renderCard } from './cards.ts'
@@ -50,8 +51,7 @@ export async function sendOutgoing(api: Api, to: Address, outgoing: Outgoing, ke
   if (outgoing.kind === 'card') return postContent(api, to, { key, ...renderCard(outgoing.card) })
   if (outgoing.kind === 'file') {
     const [comment = ''] = renderParts(outgoing.comment)
-    if (Buffer.byteLength(outgoing.content) > LIMITS.fileBytes)
-      throw new PostRefusedError('the file is too large for Discord')
+    if (Buffer.byteLength(outgoing.content) > LIMITS.fileBytes) throw new PostRefusedError(REFUSED.fileTooLarge)
     const files = [{ name: fileName(outgoing.name), data: outgoing.content }]
     return postContent(api, to, { key, content: comment, files })
   }
@@ -62,7 +62,7 @@ export async function sendOutgoing(api: Api, to: Address, outgoing: Outgoing, ke
     const replyTo = i === 0 ? outgoing.replyTo : undefined
     ref = await postContent(api, to, { key: last ? key : `${key}/${i}`, content, replyTo })
   }
-  if (!ref) throw new PostRefusedError('the message would be empty')
+  if (!ref) throw new PostRefusedError(REFUSED.empty)
   return ref
 }
 

@@ -1,4 +1,5 @@
 import type { Address, HistoryMessage, InboundHandler } from '../../src/channel/channel-adapter.ts'
+import { MESSAGE_NOT_SAVED } from '../../src/copy/cards.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
@@ -26,7 +27,7 @@ export interface ReaderDeps {
 export class Reader {
   readonly #deps: ReaderDeps
   readonly #lanes = new Map<string, Promise<void>>()
-  readonly #toldAt = new Map<string, number>()
+  readonly #reportedAt = new Map<string, number>()
   #gate: Promise<void> = Promise.resolve()
 
   constructor(deps: ReaderDeps) {
@@ -50,8 +51,8 @@ export class Reader {
       if (message.author.id === this.#deps.context().self) return
       await this.#hand(message)
     } catch (error) {
-      this.#deps.log.error({ err: error, message: message.id }, 'a message could not be stored')
-      await this.#tellNotStored(message)
+      this.#deps.log.error({ err: error, message: message.id }, 'could not save a message')
+      await this.#reportNotSaved(message)
     }
   }
 
@@ -63,15 +64,15 @@ export class Reader {
     if (inbound) await this.#deps.inbound.message(inbound)
   }
 
-  async #tellNotStored(message: RawMessage): Promise<void> {
+  async #reportNotSaved(message: RawMessage): Promise<void> {
     const { clock, api, log } = this.#deps
     const channel = message.channel_id
     const now = clock.now()
-    if (now - (this.#toldAt.get(channel) ?? Number.NEGATIVE_INFINITY) < TIMES.notStored) return
+    if (now - (this.#reportedAt.get(channel) ?? Number.NEGATIVE_INFINITY) < TIMES.notStored) return
     const place = await this.#deps.place(channel).catch(() => undefined)
     if (!place || !isAllowed(place, this.#deps.context().config)) return
-    this.#toldAt.set(channel, now)
-    const content = 'I couldn’t save a message here. Please send it again in a moment.'
+    this.#reportedAt.set(channel, now)
+    const content = MESSAGE_NOT_SAVED
     await api.send(channel, { content }).catch((error: unknown) => {
       log.warn({ reason: messageOf(error), channel }, 'could not report it either')
     })
@@ -80,7 +81,7 @@ export class Reader {
   /** Reads back what came while nobody listened; live messages wait for it, for 10 s at most. */
   readMissed(): void {
     const all = this.#missed().catch((error: unknown) => {
-      this.#deps.log.warn({ reason: messageOf(error) }, 'missed messages could not be read back')
+      this.#deps.log.warn({ reason: messageOf(error) }, 'could not read missed messages')
     })
     this.#gate = Promise.race([all, sleep(this.#deps.clock, GATE_MS)])
   }
@@ -98,10 +99,7 @@ export class Reader {
       for (const message of await readAfter(this.#deps.api, channelOf(to), snowflakeAt(after)))
         await this.#hand(message)
     } catch (error) {
-      this.#deps.log.warn(
-        { reason: messageOf(error), channel: channelOf(to) },
-        'missed messages could not be read back',
-      )
+      this.#deps.log.warn({ reason: messageOf(error), channel: channelOf(to) }, 'could not read missed messages')
     }
   }
 }

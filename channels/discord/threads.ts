@@ -1,5 +1,6 @@
 import { PermissionFlagsBits } from 'discord.js'
 import type { Address } from '../../src/channel/channel-adapter.ts'
+import { DISCORD, DISCORD_NO_THREAD } from '../../src/copy/platforms.ts'
 import { type Api, codeOf } from './api.ts'
 import { threadName } from './outbound.ts'
 import type { ChannelDirectory } from './places.ts'
@@ -19,7 +20,7 @@ export async function openThread(
   const thread: Address = { platform: 'discord', id: message }
   const replies: Address = { ...thread, replyIn: channel }
   const missing = missingPermission(places.permissions(channel))
-  if (missing) return { to: replies, notice: cannot(`the permission *${missing}* is missing`) }
+  if (missing) return { to: replies, notice: DISCORD.noThread(DISCORD.missingPermission(missing)) }
   try {
     const body = { name: threadName(from.title), auto_archive_duration: from.archiveMinutes }
     await api.post(`/channels/${channel}/messages/${message}/threads`, body)
@@ -28,20 +29,8 @@ export async function openThread(
     const code = codeOf(error)
     if (code === EXISTS) return { to: thread }
     if (code === undefined) throw error
-    return { to: replies, notice: cannot(WHY[code] ?? `Discord refused it (${code})`) }
+    return { to: replies, notice: DISCORD.noThread(DISCORD_NO_THREAD[code] ?? `Discord refused it (${code})`) }
   }
-}
-
-const WHY: Readonly<Record<number, string>> = {
-  10008: 'the message does not exist any more',
-  50001: 'the permission *View Channel* is missing',
-  50013: 'the permission *Create Public Threads* is missing',
-  50024: 'this kind of channel has none',
-  160006: 'the server has too many active threads',
-}
-
-function cannot(why: string): string {
-  return `I cannot make a thread here: ${why}. I’ll reply here instead.`
 }
 
 function missingPermission(held: bigint | undefined): string | undefined {

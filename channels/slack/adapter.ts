@@ -11,6 +11,7 @@ import type {
 } from '../../src/channel/channel-adapter.ts'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
 import type { SlackConfig } from '../../src/config/config.ts'
+import { REFUSED, SLACK } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sleep } from '../../src/util/time.ts'
 import { isDirect, permalinkOf, postTargetOf } from './address.ts'
@@ -103,7 +104,7 @@ class SlackAdapter implements ChannelAdapter {
     const appApi = new SlackApi({ ...shared, token: tokens.app ?? '' })
     const open = async (): Promise<string> => {
       const url = textIn(await appApi.call('apps.connections.open', {}), 'url')
-      if (!url) throw new SlackUnclearError('Slack gave no address to connect to')
+      if (!url) throw new SlackUnclearError(SLACK.noSocketAddress)
       return url
     }
     this.#receiver =
@@ -160,7 +161,7 @@ class SlackAdapter implements ChannelAdapter {
       await this.#receiver.start()
       if (this.#receiver instanceof HttpReceiver) void this.#readMissed()
     } catch (error) {
-      if (!this.#life.signal.aborted) log.error({ err: error }, 'Slack could not be started')
+      if (!this.#life.signal.aborted) log.error({ err: error }, 'could not start Slack')
     } finally {
       this.#tried = true
       first()
@@ -181,14 +182,14 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   state(): ReturnType<ChannelAdapter['state']> {
-    if (this.#refused) return { state: 'failed', reason: `Slack refused the bot token (${this.#refused})` }
+    if (this.#refused) return { state: 'failed', reason: SLACK.botTokenRejected(this.#refused) }
     if (!this.#tried) return { state: 'starting' }
-    if (!this.#who) return { state: 'degraded', reason: 'Slack cannot be reached' }
+    if (!this.#who) return { state: 'degraded', reason: SLACK.notReached }
     return this.#receiver instanceof SocketReceiver ? this.#receiver.state() : { state: 'ready' }
   }
 
   #onToken(code: string | undefined): void {
-    if (code && this.#refused !== code) this.#options.tools.log.error({ code }, 'Slack refuses the bot token')
+    if (code && this.#refused !== code) this.#options.tools.log.error({ code }, 'Slack rejected the bot token')
     this.#refused = code
   }
 
@@ -238,9 +239,7 @@ class SlackAdapter implements ChannelAdapter {
     return `${this.#options.config.slash_command} ${words}`
   }
 
-  isDirect(channel: string): boolean {
-    return isDirect(channel)
-  }
+  readonly isDirect = isDirect
 
   channelOf(to: Address): string {
     return postTargetOf(to).channel
@@ -288,7 +287,7 @@ class SlackAdapter implements ChannelAdapter {
     if (outgoing.kind === 'card')
       return this.#poster.post(to, { body: cardBody(outgoing.card), metadata: metadataOf(key) })
     const parts = textParts(outgoing.text).map((text) => ({ body: markdownBody(text), plain: plainBody(text) }))
-    if (parts.length === 0) throw new PostRefusedError('There is nothing to post.')
+    if (parts.length === 0) throw new PostRefusedError(REFUSED.empty)
     return this.#poster.postAll(to, key, parts)
   }
 
@@ -303,7 +302,7 @@ class SlackAdapter implements ChannelAdapter {
   async edit(ref: MessageRef, outgoing: Outgoing): Promise<void> {
     if (outgoing.kind === 'file') return
     const text = outgoing.kind === 'text' ? textParts(outgoing.text)[0] : undefined
-    if (outgoing.kind === 'text' && text === undefined) throw new PostRefusedError('There is nothing to post.')
+    if (outgoing.kind === 'text' && text === undefined) throw new PostRefusedError(REFUSED.empty)
     const body = outgoing.kind === 'card' ? cardBody(outgoing.card) : markdownBody(text ?? '')
     await this.#poster.update(ref, body, { tries: 4 })
   }

@@ -1,6 +1,22 @@
-import type { CardCall, CardOutcome, CardView } from '../../src/channel/card.ts'
+import type { CardCall } from '../../src/approval/approval.ts'
+import type { CardView } from '../../src/channel/card.ts'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
+import {
+  ALWAYS_COVERS,
+  APPROVAL_NEEDED,
+  BUTTONS,
+  CHANGED,
+  expires,
+  fileLine,
+  hiddenCharacters,
+  manyCalls,
+  NO_FURTHER_INPUT,
+  NOTE,
+  OUTCOMES,
+  REASON,
+} from '../../src/copy/cards.ts'
 import { makeVisible, oneLine } from '../../src/util/visible.ts'
+import { hiddenMarks } from '../support/hidden-marks.ts'
 import type { Json } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { clip, defuse, hasReference, mrkdwn } from './markdown.ts'
@@ -8,16 +24,6 @@ import { fallbackOf, type MessageBody } from './outbound.ts'
 
 /** Action ids carry the verb, values the approval's id; nothing else. */
 export const ACTION = { approve: 'ts:approve', always: 'ts:always', reject: 'ts:reject', note: 'ts:note' } as const
-
-const OUTCOMES: Readonly<Record<CardOutcome, string>> = {
-  approved: '✅ *Approved*',
-  always: '✅ *Always allowed*',
-  rejected: '🚫 *Rejected*',
-  stopped: '⏹️ *Stopped*: not run',
-  expired: '⌛ *Expired*: not run',
-  superseded: '↪️ *Replaced* by a newer card: not run',
-  unshowable: '🚫 *Not run*: too long to show',
-}
 
 /**
  * Indexes of calls whose payload is a file before the card: too long alone, no longer fitting beside the others, or
@@ -42,15 +48,17 @@ export function cardBody(card: CardView): MessageBody {
   const files = new Set(filesBefore(card))
   const names = card.calls.map((c) => c.tool).join(', ')
   const open = card.state.kind === 'open'
-  const [title = '', ...note] = open ? ['*Approval needed*'] : closedLine(card).split('\n')
+  const [title = '', ...note] = open
+    ? [`🔐 *${APPROVAL_NEEDED}*${manyCalls(card.calls.length)}`]
+    : closedLine(card).split('\n')
   const head = section([`${title} · turn \`${mrkdwn(card.turn)}\``, ...note].join('\n'))
-  const changed = card.changed ? [section(`*Changed since it was approved:* ${mrkdwn(makeVisible(card.changed))}`)] : []
+  const changed = card.changed ? [section(`✏️ ${CHANGED} ${mrkdwn(makeVisible(card.changed))}`)] : []
   const calls = card.calls.map((call, i) => callBlock(call, files.has(i), open))
   const blocks = [head, ...changed, ...calls, ...expiry(card), ...(open ? [buttons(card)] : [])]
   const long = card.changed !== undefined && mrkdwn(makeVisible(card.changed)).length > LIMITS.section - 100
   if (blocks.length > LIMITS.blocks || long || textOf(blocks) > LIMITS.cardText)
     throw new PostRefusedError('unshowable')
-  const state = open ? 'Approval needed' : plain(closedLine(card))
+  const state = open ? APPROVAL_NEEDED : plain(closedLine(card))
   return { text: fallbackOf(`${state}: ${oneLine(names, 200)}`), blocks }
 }
 
@@ -68,9 +76,12 @@ function section(text: string): Json {
 
 function closedLine({ state }: CardView): string {
   if (state.kind === 'open') return ''
-  const by = state.by ? ` by ${mrkdwn(oneLine(state.by, 100))}` : ''
-  const note = state.note ? `\n> ${mrkdwn(clip(makeVisible(state.note), LIMITS.note)).replaceAll('\n', '\n> ')}` : ''
-  return clip(`${OUTCOMES[state.outcome]}${by}${note}`, LIMITS.section - 100)
+  const { sign, title, byPerson, after } = OUTCOMES[state.outcome]
+  const by = state.by && byPerson ? ` by ${mrkdwn(oneLine(state.by, 100))}` : ''
+  const note = state.note
+    ? `\n> ${NOTE} ${mrkdwn(clip(makeVisible(state.note), LIMITS.note)).replaceAll('\n', '\n> ')}`
+    : ''
+  return clip(`${sign} *${title}*${by}${after}${note}`, LIMITS.section - 100)
 }
 
 function callBlock(call: CardCall, attached: boolean, open: boolean): Json {
@@ -83,21 +94,23 @@ function callBlock(call: CardCall, attached: boolean, open: boolean): Json {
   const bold = (value: string): Json => text(value, { bold: true })
   const line = (...elements: Json[]): Json => ({ type: 'rich_text_section', elements })
   const shown = makeVisible(payload.text)
+  const hidden = attached ? hiddenMarks(payload.text) : []
   const body = attached
     ? [
         line(
-          text(`All of it is in the file ${oneLine(payload.filename, 200)} above: ${payload.bytes} bytes, SHA-256 `),
+          text(`📎 ${fileLine(`the file ${oneLine(payload.filename, 200)} above`, payload.bytes, '')}`),
           text(payload.sha256, { code: true }),
         ),
+        ...(hidden.length ? [line(bold('⚠️ '), text(hiddenCharacters(hidden)))] : []),
       ]
     : shown.trim() === ''
-      ? []
+      ? [line(text(NO_FURTHER_INPUT))]
       : [{ type: 'rich_text_preformatted', elements: [{ type: 'text', text: shown }] }]
   const notes = [
     ...(call.warning ? [line(bold('⚠️ '), text(makeVisible(call.warning)))] : []),
-    ...(call.because ? [line(text(`Asks because: ${makeVisible(call.because)}`))] : []),
-    ...(open && call.covers
-      ? [line(text('Always allow will cover: '), text(makeVisible(call.covers), { code: true }))]
+    ...(call.because ? [line(text(`${REASON} ${makeVisible(call.because)}`))] : []),
+    ...(open && call.label
+      ? [line(text(`${BUTTONS.always} ${ALWAYS_COVERS} `), text(makeVisible(call.label), { code: true }))]
       : []),
   ]
   const header = oneLine(call.header, 2000)
@@ -110,7 +123,7 @@ function callBlock(call: CardCall, attached: boolean, open: boolean): Json {
 function expiry({ state }: CardView): Json[] {
   if (state.kind !== 'open' || state.expiresAt === undefined) return []
   const at = new Date(state.expiresAt).toISOString()
-  const text = `Expires <!date^${Math.floor(state.expiresAt / 1000)}^{date_short_pretty} {time}|${at}>, then it is not run.`
+  const text = expires(`<!date^${Math.floor(state.expiresAt / 1000)}^{date_short_pretty} at {time}|${at}>`)
   return [{ type: 'context', elements: [{ type: 'mrkdwn', text }] }]
 }
 
@@ -126,10 +139,10 @@ function buttons({ approval, always }: CardView): Json {
     type: 'actions',
     block_id: approval,
     elements: [
-      button('Approve', ACTION.approve, 'primary'),
-      ...(always ? [button('Always allow', ACTION.always)] : []),
-      button('Reject', ACTION.reject, 'danger'),
-      button('Note…', ACTION.note),
+      button(BUTTONS.approve, ACTION.approve, 'primary'),
+      ...(always ? [button(BUTTONS.always, ACTION.always)] : []),
+      button(BUTTONS.reject, ACTION.reject, 'danger'),
+      button(BUTTONS.note, ACTION.note),
     ],
   }
 }

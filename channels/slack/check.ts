@@ -1,5 +1,6 @@
 import { WebClient } from '@slack/web-api'
 import type { SlackConfig } from '../../src/config/config.ts'
+import { SLACK_DOCTOR } from '../../src/copy/platforms.ts'
 import type { Log } from '../../src/util/log.ts'
 import { clientOptions } from './api.ts'
 import { codeOf, slackErrorOf } from './errors.ts'
@@ -33,29 +34,28 @@ async function checkBot(client: WebClient): Promise<SlackCheck[]> {
     const token: SlackCheck = {
       name: 'slack token',
       status: 'ok',
-      detail: `${textIn(answer, 'team')} as ${textIn(answer, 'user')}`,
+      detail: SLACK_DOCTOR.accepted(textIn(answer, 'team') ?? '?', textIn(answer, 'user') ?? '?'),
     }
     if (!Array.isArray(told)) {
-      return [token, { name: 'slack scopes', status: 'warn', detail: 'Slack did not tell the scopes of this token' }]
+      return [token, { name: 'slack scopes', status: 'warn', detail: SLACK_DOCTOR.scopesUnknown }]
     }
     const scopes = told.map((s) => String(s).trim())
     const lacking = SLACK_NEEDS.botScopes.filter((s) => !scopes.includes(s))
-    if (lacking.length === 0) return [token, { name: 'slack scopes', status: 'ok', detail: 'all that are needed' }]
-    const cure = 'add them to the app (turnstone slack manifest) and install it again'
-    return [token, { name: 'slack scopes', status: 'fail', detail: `missing: ${lacking.join(', ')}; ${cure}` }]
+    if (lacking.length === 0)
+      return [token, { name: 'slack scopes', status: 'ok', detail: SLACK_DOCTOR.scopesComplete }]
+    return [token, { name: 'slack scopes', status: 'fail', detail: SLACK_DOCTOR.scopesMissing(lacking) }]
   } catch (error) {
-    return [fault('slack token', error, 'auth.test', 'set TURNSTONE_SLACK_TOKEN to the bot token (xoxb-…) of the app')]
+    return [fault('slack token', error, 'auth.test', SLACK_DOCTOR.botCure)]
   }
 }
 
 async function checkApp(token: string | undefined, client: (token: string) => WebClient): Promise<SlackCheck> {
   const name = 'slack app token'
-  const cure =
-    'set TURNSTONE_SLACK_APP_TOKEN to an app token (xapp-…) with connections:write, and switch Socket Mode on'
-  if (!token) return { name, status: 'fail', detail: `not set; ${cure}` }
+  const cure = SLACK_DOCTOR.appCure
+  if (!token) return { name, status: 'fail', detail: SLACK_DOCTOR.notSet(cure) }
   try {
     await client(token).apiCall('apps.connections.open')
-    return { name, status: 'ok', detail: 'Socket Mode opens' }
+    return { name, status: 'ok', detail: SLACK_DOCTOR.socketOpens }
   } catch (error) {
     return fault(name, error, 'apps.connections.open', cure)
   }
@@ -64,8 +64,8 @@ async function checkApp(token: string | undefined, client: (token: string) => We
 function checkSecret(secret: string | undefined): SlackCheck {
   const name = 'slack signing secret'
   return secret
-    ? { name, status: 'ok', detail: 'set' }
-    : { name, status: 'fail', detail: 'not set; set TURNSTONE_SLACK_SIGNING_SECRET' }
+    ? { name, status: 'ok', detail: SLACK_DOCTOR.set }
+    : { name, status: 'fail', detail: SLACK_DOCTOR.notSet(SLACK_DOCTOR.secretCure) }
 }
 
 function fault(name: string, error: unknown, method: string, cure: string): SlackCheck {
@@ -74,6 +74,6 @@ function fault(name: string, error: unknown, method: string, cure: string): Slac
   return {
     name,
     status: 'fail',
-    detail: code ? `Slack says ${code}; ${cure}` : `Slack cannot be reached (${found.message})`,
+    detail: code ? SLACK_DOCTOR.says(code, cure) : SLACK_DOCTOR.notReached(found.message),
   }
 }

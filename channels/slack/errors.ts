@@ -1,5 +1,6 @@
 import { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebAPIRequestError } from '@slack/web-api'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
+import { REFUSED, SLACK_REFUSED } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { textIn } from './json.ts'
 
@@ -8,7 +9,7 @@ export class SlackRefusedError extends PostRefusedError {
   readonly code: string
   constructor(code: string, reason: string, options?: ErrorOptions) {
     super(reason, options)
-    this.name = 'SlackRefused'
+    this.name = 'SlackRefusedError'
     this.code = code
   }
 }
@@ -20,7 +21,7 @@ export class SlackUnclearError extends Error {
   readonly retryAfterMs: number | undefined
   constructor(message: string, more: { code?: string; retryAfterMs?: number; cause?: unknown } = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause })
-    this.name = 'SlackUnclear'
+    this.name = 'SlackUnclearError'
     this.code = more.code
     this.retryAfterMs = more.retryAfterMs
   }
@@ -48,21 +49,6 @@ const PASSING = new Set([
   'ekm_access_denied',
 ])
 
-const REASONS: Readonly<Record<string, string>> = {
-  channel_not_found: 'Slack does not know this channel, or the app is not in it.',
-  not_in_channel: 'The app is not a member of this channel.',
-  is_archived: 'This channel is archived.',
-  msg_too_long: 'The message is too long for Slack.',
-  msg_blocks_too_long: 'The message is too long for Slack.',
-  msg_blocks_too_many: 'The message has too many blocks for Slack.',
-  invalid_blocks: 'Slack cannot show this message.',
-  cant_update_message: 'Slack does not let the app change this message.',
-  edit_window_closed: 'This message can no longer be changed.',
-  restricted_action: 'The workspace does not let the app do this.',
-  user_not_in_channel: 'This person is not in the channel.',
-  thread_not_found: 'The thread is gone.',
-}
-
 export function isTokenCode(code: string | undefined): boolean {
   return code !== undefined && TOKEN.has(code)
 }
@@ -86,10 +72,7 @@ export function slackErrorOf(error: unknown, method: string): SlackRefusedError 
       return new SlackUnclearError(said, { code, retryAfterMs: 5000 })
     if (TOKEN.has(code) || PASSING.has(code)) return new SlackUnclearError(said, { code })
     const needed = textIn(error.data, 'needed')
-    const reason =
-      code === 'missing_scope'
-        ? `The Slack app lacks the scope ${needed ?? 'it needs'}.`
-        : (REASONS[code] ?? `Slack refused it (${code}).`)
+    const reason = code === 'missing_scope' ? REFUSED.slackScope(needed) : (SLACK_REFUSED[code] ?? REFUSED.slack(code))
     return new SlackRefusedError(code, reason)
   }
   if (error instanceof WebAPIHTTPError) return new SlackUnclearError(`${method}: HTTP ${error.statusCode}`)

@@ -1,6 +1,8 @@
 import type { Address, Attachment, MessageRef, PendingPost } from '../../src/channel/channel-adapter.ts'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
+import { DOWNLOAD, REFUSED } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
+import { readBody } from '../../src/util/read-body.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
 import type { SlackApi } from './api.ts'
 import { codeOf, SlackUnclearError } from './errors.ts'
@@ -38,7 +40,7 @@ export class Files {
   ): Promise<MessageRef> {
     const { api, poster } = this.#deps
     const bytes = Buffer.from(file.content)
-    if (bytes.length === 0) throw new PostRefusedError('The file is empty.')
+    if (bytes.length === 0) throw new PostRefusedError(REFUSED.emptyFile)
     const { channel, thread } = await poster.targetOf(to)
     const got = await api.call(
       'files.getUploadURLExternal',
@@ -87,7 +89,7 @@ export class Files {
   /** Only from Slack's own hosts; any redirect and any login page is an error that says that it could not be read. */
   async download(file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
     const url = await this.#urlOf(file)
-    if (!isOwnHost(url, this.#deps.apiUrl)) throw new Error('this file does not lie with Slack and could not be read')
+    if (!isOwnHost(url, this.#deps.apiUrl)) throw new Error(DOWNLOAD.foreignHost(url.host, 'Slack'))
     const response = await fetch(url, {
       headers: { authorization: `Bearer ${this.#deps.botToken}` },
       redirect: 'manual',
@@ -96,17 +98,17 @@ export class Files {
     const type = response.headers.get('content-type') ?? ''
     if (response.status !== 200) {
       await response.body?.cancel()
-      throw new Error(`the file could not be read (HTTP ${response.status})`)
+      throw new Error(DOWNLOAD.status(response.status))
     }
     // A page that was itself sent has the size that Slack announced.
     const html = type.startsWith('text/html')
     const announced = Number(response.headers.get('content-length') ?? file.size) === file.size
     if (html && !(file.mime?.startsWith('text/html') && announced)) {
       await response.body?.cancel()
-      throw new Error('the file could not be read (Slack answered with a login page)')
+      throw new Error(DOWNLOAD.loginPage)
     }
-    const bytes = await readUpTo(response, maxBytes)
-    if (html && bytes.length !== file.size) throw new Error('the file could not be read (Slack answered with a page)')
+    const bytes = await readBody(response, maxBytes, DOWNLOAD.tooLarge(maxBytes))
+    if (html && bytes.length !== file.size) throw new Error(DOWNLOAD.loginPage)
     return bytes
   }
 
@@ -139,17 +141,6 @@ async function upload(url: string, bytes: Buffer): Promise<void> {
   } catch (error) {
     throw new SlackUnclearError(`the upload failed: ${messageOf(error)}`, { cause: error })
   }
-}
-
-async function readUpTo(response: Response, maxBytes: number): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of response.body ?? []) {
-    size += part.length
-    if (size > maxBytes) throw new Error('the file is too large')
-    parts.push(part)
-  }
-  return new Uint8Array(Buffer.concat(parts))
 }
 
 function shareIn(file: unknown, channel: string, thread: string | undefined): string | undefined {

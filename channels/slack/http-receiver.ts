@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { App, Receiver } from '@slack/bolt'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
+import { readBody } from '../../src/util/read-body.ts'
 import type { Clock } from '../../src/util/time.ts'
 import { isJson, type Json } from './json.ts'
 import { LIMITS } from './limits.ts'
@@ -56,7 +57,7 @@ export class HttpReceiver implements Receiver {
   /** Never rejects. 401 for what Slack did not sign, 413 over 1 MB, 500 for an event that could not be stored. */
   readonly handle = async (request: Request): Promise<Response> => {
     if (request.method !== 'POST') return plain(405)
-    const body = await readBody(request).catch(() => undefined)
+    const body = await readBody(request, LIMITS.bodyBytes, 'the request is too large').catch(() => undefined)
     if (body === undefined) return plain(413)
     const header = (name: string): string => request.headers.get(name) ?? ''
     const at = header('x-slack-request-timestamp')
@@ -114,17 +115,6 @@ function plain(status: number): Response {
 
 function json(body: Json): Response {
   return new Response(JSON.stringify(body), { headers: { 'content-type': 'application/json' } })
-}
-
-async function readBody(request: Request): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of request.body ?? []) {
-    size += part.length
-    if (size > LIMITS.bodyBytes) throw new Error('too large')
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
 }
 
 function parseBody(body: string, type: string): Json | undefined {

@@ -1,5 +1,6 @@
 import type { AckFn, App } from '@slack/bolt'
 import type { CommandReply, DecisionAction, InboundHandler, Person } from '../../src/channel/channel-adapter.ts'
+import { FORM_TOO_LATE, NOT_IN_THIS_CHANNEL, NOT_SAVED, NOTE_FORM, noteLength } from '../../src/copy/cards.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { isDirect } from './address.ts'
@@ -12,7 +13,6 @@ import { CALLBACK, FIELD, linkModal, noteModal } from './modals.ts'
 import { markdownBody, textParts } from './outbound.ts'
 import type { Poster } from './poster.ts'
 
-const TROUBLE = 'I couldn’t save that, so nothing was changed. Please try again.'
 const ACTIONS: Readonly<Record<string, DecisionAction>> = {
   [ACTION.approve]: 'approve',
   [ACTION.always]: 'always',
@@ -81,8 +81,8 @@ export class Interactions {
       const receipt = await this.#handler().decision({ platform: 'slack', ...d })
       await this.#tell(d.by, where, receipt.text)
     } catch (error) {
-      this.#deps.log.error({ reason: messageOf(error), approval: d.approval }, 'a decision could not be stored')
-      await this.#tell(d.by, where, TROUBLE)
+      this.#deps.log.error({ reason: messageOf(error), approval: d.approval }, 'could not save a decision')
+      await this.#tell(d.by, where, NOT_SAVED)
     }
   }
 
@@ -91,8 +91,8 @@ export class Interactions {
     try {
       await this.#deps.api.call('views.open', { trigger_id: trigger, view })
     } catch (error) {
-      this.#deps.log.warn({ reason: messageOf(error), code: codeOf(error) }, 'a form could not be opened')
-      await this.#tell(by, where, 'Slack could not open the form in time. Please press again.')
+      this.#deps.log.warn({ reason: messageOf(error), code: codeOf(error) }, 'could not open a form')
+      await this.#tell(by, where, FORM_TOO_LATE)
     }
   }
 
@@ -102,8 +102,8 @@ export class Interactions {
     const note = (textIn(values[FIELD.note], 'value') ?? '').trim()
     const decision: DecisionAction | undefined = choice === 'approve' || choice === 'reject' ? choice : undefined
     const errors = {
-      ...(decision ? {} : { [FIELD.choice]: 'Please choose.' }),
-      ...(note && note.length <= LIMITS.note ? {} : { [FIELD.note]: `Please write 1 to ${LIMITS.note} characters.` }),
+      ...(decision ? {} : { [FIELD.choice]: NOTE_FORM.noChoice }),
+      ...(note && note.length <= LIMITS.note ? {} : { [FIELD.note]: noteLength(LIMITS.note) }),
     }
     if (!decision || Object.keys(errors).length > 0) return ack({ response_action: 'errors', errors })
     await ack()
@@ -138,7 +138,7 @@ export class Interactions {
     if (link) return this.#open(trigger, linkModal({ channel, url: url ?? '' }), by, where)
     const { channels } = this.#deps
     if (channels.length > 0 && !channels.includes(channel) && !isDirect(channel))
-      return this.#tell(by, where, 'I do not work in this channel.')
+      return this.#tell(by, where, NOT_IN_THIS_CHANNEL)
     await this.#run({ key: trigger, name: 'words', args: { text }, by }, where)
   }
 
@@ -151,7 +151,7 @@ export class Interactions {
       await this.#reply(c.by, where, reply)
     } catch (error) {
       this.#deps.log.error({ reason: messageOf(error), command: c.name }, 'a command failed')
-      await this.#tell(c.by, where, 'That did not work. Please try again.')
+      await this.#tell(c.by, where, NOT_SAVED)
     }
   }
 
@@ -183,7 +183,7 @@ export class Interactions {
         if (reply.private) await this.#deps.poster.postEphemeral(address, to.id, body)
         else await this.#deps.poster.post(address, { body })
       } catch (error) {
-        this.#deps.log.warn({ reason: messageOf(error) }, 'an answer to a command could not be shown')
+        this.#deps.log.warn({ reason: messageOf(error) }, 'could not show the answer to a command')
       }
     }
   }

@@ -1,4 +1,5 @@
 import type { SlackConfig } from '../../src/config/config.ts'
+import { SLACK_COMMAND } from '../../src/copy/platforms.ts'
 import type { Json } from './json.ts'
 
 /** What the code uses, and nothing more. */
@@ -34,7 +35,7 @@ export function slackManifest(config: SlackConfig, publicUrl: string): Json {
   const socket = config.mode === 'socket'
   const url = `${publicUrl.replace(/\/+$/, '')}/slack/events`
   const at = socket ? {} : { request_url: url }
-  const description = 'An AI agent with tools, for your team. Mention it, or write to it directly.'
+  const description = SLACK_COMMAND.app
   return {
     display_information: { name: 'Turnstone', description, background_color: '#1d1c1d' },
     features: {
@@ -44,8 +45,8 @@ export function slackManifest(config: SlackConfig, publicUrl: string): Json {
       slash_commands: [
         {
           command: config.slash_command,
-          description: 'Ask, or give a command such as status, stop, link',
-          usage_hint: 'QUESTION | link | status | stop | help',
+          description: SLACK_COMMAND.description,
+          usage_hint: SLACK_COMMAND.usage,
           should_escape: false,
           ...(socket ? {} : { url }),
         },

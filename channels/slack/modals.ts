@@ -1,3 +1,4 @@
+import { BUTTONS, LINK_FORM, NOTE_FORM } from '../../src/copy/cards.ts'
 import type { Json } from './json.ts'
 import { LIMITS } from './limits.ts'
 
@@ -17,8 +18,8 @@ function modal(callback: string, title: string, metadata: Json, blocks: Json[]):
     type: 'modal',
     callback_id: callback,
     title: plain(title),
-    submit: plain('Send'),
-    close: plain('Cancel'),
+    submit: plain(NOTE_FORM.send),
+    close: plain(NOTE_FORM.cancel),
     private_metadata: JSON.stringify(metadata).slice(0, LIMITS.privateMetadata),
     blocks,
   }
@@ -27,12 +28,12 @@ function modal(callback: string, title: string, metadata: Json, blocks: Json[]):
 /** A decision with a note: a required choice, and a text. `where` is where the answer to the person goes. */
 export function noteModal(approval: string, where: { channel: string; thread?: string }): Json {
   const option = (value: string, text: string): Json => ({ value, text: plain(text) })
-  return modal(CALLBACK.note, 'Decide with a note', { approval, ...where }, [
-    input(FIELD.choice, 'Decision', {
+  return modal(CALLBACK.note, NOTE_FORM.title, { approval, ...where }, [
+    input(FIELD.choice, NOTE_FORM.decision, {
       type: 'radio_buttons',
-      options: [option('approve', 'Approve'), option('reject', 'Reject')],
+      options: [option('approve', BUTTONS.approve), option('reject', BUTTONS.reject)],
     }),
-    input(FIELD.note, 'Note to the assistant', {
+    input(FIELD.note, NOTE_FORM.note, {
       type: 'plain_text_input',
       multiline: true,
       min_length: 1,
@@ -42,7 +43,7 @@ export function noteModal(approval: string, where: { channel: string; thread?: s
 }
 
 export function linkModal(where: { channel: string; url: string }): Json {
-  return modal(CALLBACK.link, 'Link your account', where, [
-    input(FIELD.token, 'Token (begins with ts_)', { type: 'plain_text_input', max_length: 200 }),
+  return modal(CALLBACK.link, LINK_FORM.title, where, [
+    input(FIELD.token, LINK_FORM.token, { type: 'plain_text_input', max_length: 200 }),
   ])
 }

@@ -1,4 +1,5 @@
 import type { Address, MessageRef, PendingPost } from '../../src/channel/channel-adapter.ts'
+import { REFUSED } from '../../src/copy/platforms.ts'
 import type { Clock } from '../../src/util/time.ts'
 import { msOf, type PostTarget, postTargetOf, tsOf } from './address.ts'
 import type { CallOptions, SlackApi } from './api.ts'
@@ -89,7 +90,7 @@ export class Poster {
     }
     this.#standing.delete(key)
     const first = standing.get(0)
-    if (!first) throw new SlackRefusedError('no_text', 'There is nothing to post.')
+    if (!first) throw new SlackRefusedError('no_text', REFUSED.empty)
     return first
   }
 

@@ -1,4 +1,5 @@
 import { Agent, ping, WebSocket } from 'undici'
+import { SLACK } from '../../src/copy/platforms.ts'
 import type { Clock } from '../../src/util/time.ts'
 import { isJson, type Json } from './json.ts'
 
@@ -58,7 +59,7 @@ export class SocketConnection {
         reject(new Error(why))
         this.#end()
       }
-      const cancel = this.#clock.after(HELLO_WITHIN_MS, () => giveUp('no hello from Slack within 15 s'))
+      const cancel = this.#clock.after(HELLO_WITHIN_MS, () => giveUp(SLACK.noHello))
       this.#onEnd = () => reject(new Error('the connection was ended'))
       ws.addEventListener('error', () => giveUp('the connection failed'))
       ws.addEventListener('close', () => giveUp('the connection was closed'))

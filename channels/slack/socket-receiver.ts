@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { App, Receiver } from '@slack/bolt'
 import type { ChannelState } from '../../src/channel/channel-adapter.ts'
+import { SLACK } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
@@ -108,7 +109,7 @@ export class SocketReceiver implements Receiver {
       const before = this.#isUp()
       this.#sockets.add(socket)
       await socket.connect(url)
-      this.#state = { state: 'degraded', reason: 'no connection to Slack' }
+      this.#state = { state: 'degraded', reason: SLACK.noConnection }
       log.info('connected to Slack')
       if (!before) this.#deps.onUp()
       return undefined
@@ -117,18 +118,18 @@ export class SocketReceiver implements Receiver {
       socket.destroy()
       const code = codeOf(error)
       if (error instanceof SlackRefusedError || isTokenCode(code)) {
-        this.#fail(`Slack refused the app token (${code ?? messageOf(error)})`)
+        this.#fail(SLACK.appTokenRejected(code ?? messageOf(error)))
         return REFUSED_AGAIN_MS
       }
-      if (this.#state.state !== 'failed') this.#state = { state: 'degraded', reason: 'no connection to Slack' }
-      log.warn({ reason: messageOf(error) }, 'no connection to Slack yet')
+      if (this.#state.state !== 'failed') this.#state = { state: 'degraded', reason: SLACK.noConnection }
+      log.warn({ reason: messageOf(error) }, 'could not connect to Slack yet')
       const asked = error instanceof SlackUnclearError ? error.retryAfterMs : undefined
       return asked ?? BACKOFF_MS[Math.min(tries, BACKOFF_MS.length - 1)] ?? 30_000
     }
   }
 
   #fail(reason: string): void {
-    if (this.#state.reason !== reason) this.#deps.log.error({ reason }, 'Slack cannot be reached until this is cured')
+    if (this.#state.reason !== reason) this.#deps.log.error({ reason }, 'Slack stays disconnected until this is fixed')
     this.#state = { state: 'failed', reason }
   }
 
@@ -153,9 +154,9 @@ export class SocketReceiver implements Receiver {
 
   #disconnect(socket: SocketConnection, reason: string): void {
     const { clock, log } = this.#deps
-    log.info({ reason }, 'Slack ends a connection')
+    log.info({ reason }, 'Slack is closing a connection')
     if (reason === 'link_disabled') {
-      this.#fail('Socket Mode is switched off for this app')
+      this.#fail(SLACK.socketModeOff)
       for (const one of this.#sockets) one.destroy()
       this.#sockets.clear()
       clock.after(REFUSED_AGAIN_MS, () => void this.#connect())
@@ -164,7 +165,7 @@ export class SocketReceiver implements Receiver {
     if (reason === 'too_many_websockets') {
       socket.destroy()
       this.#sockets.delete(socket)
-      this.#state = { state: 'degraded', reason: 'too many connections of this app to Slack' }
+      this.#state = { state: 'degraded', reason: SLACK.tooManyConnections }
       clock.after(30_000, () => void this.#connect())
       return
     }
@@ -185,7 +186,8 @@ export class SocketReceiver implements Receiver {
     }
     const isEvent = frame.type === 'events_api'
     try {
-      if (isEvent && !isJson(body.event)) log.warn({ type: body.type }, 'Slack holds events back: too many an hour')
+      if (isEvent && !isJson(body.event))
+        log.warn({ type: body.type }, 'Slack is holding events back: too many this hour')
       else
         await app?.processEvent({
           body,
@@ -195,10 +197,7 @@ export class SocketReceiver implements Receiver {
         })
       await ack()
     } catch (error) {
-      log.warn(
-        { reason: messageOf(error), type: frame.type },
-        'an envelope of Slack was not handled; it may be repeated',
-      )
+      log.warn({ reason: messageOf(error), type: frame.type }, 'could not handle a Slack envelope; Slack may repeat it')
       if (!isEvent) await ack()
     }
   }

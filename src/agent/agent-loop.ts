@@ -269,7 +269,7 @@ async function chargeUsage(tx: Tx, context: TurnContext, usage: Usage | undefine
 }
 
 function endingNotice({ text, reason }: Completion): string | undefined {
-  if (reason === 'content-filter') return 'The model’s provider stopped this answer by its content filter.'
+  if (reason === 'content-filter') return "The model's provider stopped this answer by its content filter."
   if (reason === 'length')
     return 'The answer was cut off: it reached the longest length the model may write. Say "go on" for the rest.'
   return text.trim() ? undefined : 'The model returned an empty answer. Ask again, perhaps in other words.'

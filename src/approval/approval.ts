@@ -1,20 +1,28 @@
 export type Outcome = 'approved' | 'always' | 'rejected' | 'stopped' | 'expired' | 'superseded' | 'unshowable'
 
-/** One call as it was shown; what runs later must match it. */
-export interface ApprovalCall {
-  readonly callId: string
+/** One call as the approver sees it on a card. */
+export interface CardCall {
   readonly tool: string
+  /** One line: what it does to what. */
   readonly header: string
+  /** Exactly what will run, as text; a card shows it whole or attaches it. */
   readonly payload: {
     readonly filename: string
     readonly text: string
+    /** Of the UTF-8 bytes of `text`, hex. */
     readonly sha256: string
     readonly bytes: number
   }
   /** What *Always allow* adds; undefined where it adds nothing. */
   readonly label?: string
+  /** Why it asks, where a rule or a path outside the workspace is the reason. */
   readonly because?: string
   readonly warning?: string
+}
+
+/** One call as it was shown; what runs later must match it. */
+export interface ApprovalCall extends CardCall {
+  readonly callId: string
   readonly fingerprint: string
 }
 

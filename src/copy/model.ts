@@ -2,17 +2,17 @@
 
 const ASK_OPERATOR = 'Ask an operator to check'
 
-export const MODEL_CUT_OFF = 'The model’s answer broke off. Try again.'
+export const MODEL_CUT_OFF = "The model's answer broke off. Try again."
 export const MODEL_STALLED = 'The model stopped answering for two minutes. Try again.'
 export const MODEL_TOO_SLOW = 'The answer took longer than 10 minutes, so I stopped it. Ask for less at once.'
 export const MODEL_TOO_LONG =
   'The answer grew beyond 1,000,000 characters, so I stopped it. The model may be repeating itself; ask for less at once.'
 export const MODEL_UNREACHABLE = 'The model could not be reached. Try again later.'
-export const MODEL_OUT_OF_QUOTA = `The account at the model’s provider is out of credit or over its quota. ${ASK_OPERATOR} its billing.`
+export const MODEL_OUT_OF_QUOTA = `The account at the model's provider is out of credit or over its quota. ${ASK_OPERATOR} its billing.`
 export const MODEL_RATE_LIMITED =
-  'The model’s provider limits how many requests we may send. Try again in a few minutes.'
+  "The model's provider limits how many requests we may send. Try again in a few minutes."
 export const MODEL_WINDOW_FULL =
-  'This conversation no longer fits into the model’s context window. Start a new one, or ask for less at once.'
+  "This conversation no longer fits into the model's context window. Start a new one, or ask for less at once."
 export const MODEL_IMAGE_REFUSED = 'The model could not read an image.'
 
 const UNREACHABLE: Readonly<Record<string, string>> = {
@@ -36,7 +36,7 @@ export function modelKeyRejected(address: string): string {
 
 /** `said`: the server's own words, or ''. */
 export function modelUnknown(model: string, url: string, said: string): string {
-  return `The model server does not know the model "${model}"${quoted(said)}. It was asked at ${url}. ${ASK_OPERATOR} the model’s name.`
+  return `The model server does not know the model "${model}"${quoted(said)}. It was asked at ${url}. ${ASK_OPERATOR} the model's name.`
 }
 
 /** The server knows no such URL. */
@@ -46,7 +46,7 @@ export function modelUrlUnknown(url: string, said: string): string {
 
 /** The answer was not one of this API: a proxy's or a start page. */
 export function modelAnswerUnreadable(url: string): string {
-  return `${url} did not send a model’s answer. ${baseUrlCure(url)}`
+  return `${url} did not send a model's answer. ${baseUrlCure(url)}`
 }
 
 export function modelRequestRefused(said: string): string {

@@ -168,7 +168,7 @@ function card(payload: string, more: Partial<CardView> = {}, header = 'bash: do 
         tool: 'bash',
         header,
         payload: { filename: 'command.sh', text: payload, sha256: sha256(payload), bytes },
-        covers: 'bash:do',
+        label: 'bash:do',
       },
     ],
     always: true,
@@ -247,7 +247,7 @@ describe('messages in', () => {
     sim.say(ann, room, `${mention()} two`)
     await until(() => said(room.id).length === 1)
     await clock.advance(100)
-    expect(said(room.id)).toEqual([expect.stringContaining('couldn’t save a message here')])
+    expect(said(room.id)).toEqual([expect.stringContaining("couldn't save")])
     await clock.advance(61_000)
     sim.say(ann, room, `${mention()} three`)
     await until(() => said(room.id).length === 2)
@@ -393,7 +393,7 @@ describe('a place for an answer', () => {
     const m = sim.say(ann, room, 'start')
     sim.deleteMessage(m)
     const { to, notice } = await adapter.openThread({ channel: room.id, message: m.id }, 't')
-    expect(notice).toContain('does not exist')
+    expect(notice).toContain('no longer exists')
     await adapter.send(to, { kind: 'text', text: 'hi' }, 'k', async () => {})
     expect(said(room.id)).toEqual(['hi'])
   })
@@ -729,7 +729,7 @@ describe('approvals', () => {
     gateway.broken = true
     const bad = sim.press(ann, ref.id, id)
     await until(() => bad.followups.length === 1)
-    expect(bad.followups[0]?.content).toContain('couldn’t save that, so nothing was changed')
+    expect(bad.followups[0]?.content).toContain("couldn't save that, so nothing was changed")
   })
 
   test('a press that cannot be acknowledged does nothing', async () => {

@@ -66,12 +66,12 @@ describe.skipIf(!probe).each(WORLDS)('a full disk on %s', (name) => {
     const card = await s.card(c)
     fill()
     await s.world.press('alice', c, card.id, 'approve')
-    await until(() => s.world.private('alice').some((t) => /couldn’t save|try again/i.test(t)), 10_000)
+    await until(() => s.world.private('alice').some((t) => /couldn't save|try again/i.test(t)), 10_000)
     expect((await s.card(c)).id).toBe(card.id)
     const lost = await s.world.mention('alice', 'while the disk is full')
     if (name === 'discord') {
       const told = () => s.world.texts({ room: (s.world as unknown as { channel: string }).channel, message: '' })
-      await until(() => told().some((t) => /couldn’t save a message here/i.test(t)), 10_000)
+      await until(() => told().some((t) => /couldn't save/i.test(t)), 10_000)
     }
     // The message has met the full disk too, not only the press.
     await until(() => s.gateway.output.filter((l) => l.includes('disk is full')).length > 1, 10_000)

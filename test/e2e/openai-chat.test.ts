@@ -288,7 +288,7 @@ describe('faults', () => {
       'unavailable',
       /failing/,
     ],
-    ['html', { html: '<html>proxy</html>' }, 'cut', /http:.*\/v1\/chat\/completions did not send a model’s answer/],
+    ['html', { html: '<html>proxy</html>' }, 'cut', /http:.*\/v1\/chat\/completions did not send a model's answer/],
   ])('%s is one plain sentence', async (_name, answer, code, said) => {
     const error = await events(answer).catch((e: unknown) => e)
     expect(error).toBeInstanceOf(ModelError)

@@ -23,7 +23,7 @@ function card(more: Partial<CardView> = {}, payload = 'rm -rf "$X" ``` <b>\u202e
     tool: 'bash',
     header: 'remove <@U123> & more',
     payload: { filename: 'bash.sh', text: payload, sha256: sha256(payload), bytes: Buffer.byteLength(payload) },
-    covers: 'bash:rm',
+    label: 'bash:rm',
     because: 'rule no-deletes',
     warning: 'outside the workspace',
   }
@@ -146,7 +146,7 @@ describe('send, find, edit, remove', () => {
     const [file] = bench.inbound.messages[0]?.attachments ?? []
     if (!file) throw new Error('no file')
     expect(Buffer.from(await bench.adapter.download(file, 10, forever)).toString()).toBe('PNG!')
-    await expect(bench.adapter.download(file, 3, forever)).rejects.toThrow('too large')
+    await expect(bench.adapter.download(file, 3, forever)).rejects.toThrow('larger than 3 bytes')
     sim.faults.on({ method: 'files.download', times: 1, html: true })
     await expect(bench.adapter.download(file, 10, forever)).rejects.toThrow('could not be read')
     const elsewhere = { ...file, url: 'http://127.0.0.1:9/x' }
@@ -255,7 +255,10 @@ describe('buttons, modals, commands', () => {
     await expect.poll(() => bench.sim.views.length).toBe(1)
     const id = bench.sim.views[0]?.id ?? ''
     const empty = bench.sim.submitView(bench.ada, id, { note: { note: ' ' } })
-    expect(await empty.ack).toMatchObject({ response_action: 'errors', errors: { choice: 'Please choose.' } })
+    expect(await empty.ack).toMatchObject({
+      response_action: 'errors',
+      errors: { choice: 'Choose Approve or Reject.' },
+    })
     const choice = { choice: { type: 'radio_buttons', selected_option: { value: 'approve' } } }
     const sent = bench.sim.submitView(bench.ada, id, { choice, note: { note: 'be careful' } })
     await sent.ack

@@ -20,6 +20,7 @@ const RANKS: Readonly<Record<string, number>> = {
   'src/channel': 2,
   'src/model': 2,
   'channels/markdown': 2,
+  'channels/support': 2,
   'src/identity': 3,
   'src/workstream': 3,
   'channels/discord': 3,

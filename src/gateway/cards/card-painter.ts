@@ -1,10 +1,11 @@
-import type { Approval, ApprovalCall } from '../../approval/approval.ts'
+import type { Approval } from '../../approval/approval.ts'
 import { approvalsWithOldCards, findApproval, markCardUpToDate } from '../../approval/approvals.ts'
-import type { CardCall, CardView } from '../../channel/card.ts'
+import type { CardView } from '../../channel/card.ts'
 import type { Address, ChannelAdapter, MessageRef, PostLog } from '../../channel/channel-adapter.ts'
 import { decodePostKey, encodePostKey } from '../../channel/post-key.ts'
 import { createPostLog, isUnanswered } from '../../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../../channel/post-once.ts'
+import { fileComment } from '../../copy/cards.ts'
 import { requestAbove } from '../../copy/chat.ts'
 import { addressOfTurn } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
@@ -21,7 +22,7 @@ export function cardViewOf(approval: Approval): CardView {
   return {
     approval: id,
     turn: shortId(turn),
-    calls: calls.map(cardCall),
+    calls,
     always,
     ...(changed === undefined ? {} : { changed }),
     state:
@@ -33,17 +34,6 @@ export function cardViewOf(approval: Approval): CardView {
             ...(decidedBy === undefined ? {} : { by: decidedBy }),
             ...(note === undefined ? {} : { note }),
           },
-  }
-}
-
-function cardCall({ tool, header, payload, label, because, warning }: ApprovalCall): CardCall {
-  return {
-    tool,
-    header,
-    payload,
-    ...(label === undefined ? {} : { covers: label }),
-    ...(because === undefined ? {} : { because }),
-    ...(warning === undefined ? {} : { warning }),
   }
 }
 
@@ -66,7 +56,7 @@ export async function postCard(
       const call = card.calls[index]
       if (!call) continue
       const { filename, text, sha256, bytes } = call.payload
-      const comment = `${call.tool}: all of it, ${bytes} bytes, SHA-256 ${sha256}`
+      const comment = fileComment(call.tool, bytes, sha256)
       const file = { kind: 'file', name: filename, content: text, comment } as const
       const key = encodePostKey({ kind: 'card-file', approval: approval.id, call: index })
       await postOnce(

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { isCardOf, parseCustomId, renderCard } from '../../../../channels/discord/cards.ts'
 import { nonceOf, renderView, threadName } from '../../../../channels/discord/outbound.ts'
-import type { CardCall, CardView } from '../../../../src/channel/card.ts'
+import type { CardCall } from '../../../../src/approval/approval.ts'
+import type { CardView } from '../../../../src/channel/card.ts'
 import { sha256 } from '../../../../src/util/ids.ts'
 
 const call = (text: string, more: Partial<CardCall> = {}): CardCall => ({
@@ -22,14 +23,14 @@ const card = (calls: readonly CardCall[], more: Partial<CardView> = {}): CardVie
 describe('renderCard', () => {
   test('says what asks, why, what else it would allow, and until when', () => {
     const { content, components } = renderCard(
-      card([call('ls', { covers: 'bash:ls', because: 'rule "ops_*"', warning: '@everyone **now**' })], {
+      card([call('ls', { label: 'bash:ls', because: 'rule "ops_*"', warning: '@everyone **now**' })], {
         changed: 'the path',
         state: { kind: 'open', expiresAt: 1_700_000_000_000 },
       }),
     )
     expect(content).toContain('**1.** `bash` `bash: x`\n```\nls\n```')
     expect(content).toContain('⚠️ @\u200beveryone \\*\\*now\\*\\*')
-    expect(content).toContain('Because: rule "ops\\_\\*"')
+    expect(content).toContain('Reason: rule "ops\\_\\*"')
     expect(content).toContain('will cover `bash:ls`')
     expect(content).toContain('Changed since it was approved: the path')
     expect(content).toContain('<t:1700000000:R>')
@@ -51,7 +52,7 @@ describe('renderCard', () => {
           header: '`*@everyone '.repeat(100),
           because: '_'.repeat(900),
           warning: '*'.repeat(900),
-          covers: '`'.repeat(900),
+          label: '`'.repeat(900),
         })
         const made = (() => {
           try {
