@@ -219,8 +219,8 @@ class DiscordAdapter implements ChannelAdapter {
   }
 
   canvas(to: Address, turn: string, posts: PostLog): TurnCanvas {
-    const { clock, log, lanes } = this.#deps
-    const post = { adapter: this, lanes, clock }
+    const { clock, log, locks } = this.#deps
+    const post = { adapter: this, locks, clock }
     const deps = { api: this.#api, post, clock, log, pace: this.#pace, life: this.#stop.signal }
     return new DiscordCanvas(deps, to, turn, posts)
   }

@@ -252,7 +252,7 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   canvas(to: Address, turn: string, posts: Parameters<ChannelAdapter['canvas']>[2]): SlackCanvas {
-    const { clock, log, lanes } = this.#options.tools
+    const { clock, log, locks } = this.#options.tools
     return new SlackCanvas(
       {
         api: this.#api,
@@ -262,7 +262,7 @@ class SlackAdapter implements ChannelAdapter {
         pace: this.#pace,
         clock,
         log,
-        lanes,
+        locks,
         life: this.#life.signal,
         streaming: this.#streaming,
         feature: this.#statusLine,

@@ -75,8 +75,8 @@ class SlackPainter implements CanvasPainter {
   /** After a restart: what an earlier process posted is compared and brought to the view's content. */
   async resume(signal: AbortSignal): Promise<void> {
     const { deps, to, turn, posts } = this.#options
-    const { adapter, lanes, clock } = deps
-    await adoptPending({ adapter, posts, lanes, clock }, to, turn, signal)
+    const { adapter, locks, clock } = deps
+    await adoptPending({ adapter, posts, locks, clock }, to, turn, signal)
     const parts: Part[] = []
     for (const [key, ref] of await posts.known(turn)) {
       const found = decodePostKey(key)

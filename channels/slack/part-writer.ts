@@ -1,5 +1,6 @@
 import type { Address, ChannelAdapter, PostLog } from '../../src/channel/channel-adapter.ts'
-import { type KeyedMutex, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
+import { PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
+import type { Locks } from '../../src/jobs/locks.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sha256 } from '../../src/util/ids.ts'
 import type { Log } from '../../src/util/log.ts'
@@ -24,7 +25,7 @@ export interface WriterDeps {
   readonly pace: EditPace
   readonly clock: Clock
   readonly log: Log
-  readonly lanes: KeyedMutex
+  readonly locks: Locks
   readonly life: AbortSignal
   /** Native streaming. */
   readonly streaming: Feature
@@ -124,7 +125,7 @@ export class PartWriter {
     if (!target.complete && !stream && !this.#mayGrow('chat.postMessage')) return 'later'
     try {
       const { ref, posted } = await postOnce(
-        { adapter: this.#deps.adapter, posts: this.#posts, lanes: this.#deps.lanes, clock: this.#deps.clock },
+        { adapter: this.#deps.adapter, posts: this.#posts, locks: this.#deps.locks, clock: this.#deps.clock },
         {
           key: part.key,
           to: this.#to,

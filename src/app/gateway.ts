@@ -2,7 +2,6 @@ import { realpathSync } from 'node:fs'
 import { createChannels } from '../../channels/index.ts'
 import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
-import { KeyedMutex } from '../channel/post-once.ts'
 import type { Config } from '../config/config.ts'
 import { HEALTH } from '../copy/health.ts'
 import { redrawCards } from '../gateway/cards/card-painter.ts'
@@ -15,6 +14,7 @@ import { createMetrics, type Metrics } from '../gateway/operations/metrics.ts'
 import { startReconciler } from '../gateway/operations/reconciler.ts'
 import { Identities } from '../identity/identities.ts'
 import { createLocalJobs } from '../jobs/local-jobs.ts'
+import { createLocalLocks } from '../jobs/local-locks.ts'
 import { createLocalSignals } from '../jobs/local-signals.ts'
 import { createModelRegistry } from '../model/model-registry.ts'
 import { acquireOwnerLock, type OwnerLock } from '../store/owner-lock.ts'
@@ -136,10 +136,10 @@ class GatewayProcess implements Gateway {
     const workspace = prepareWorkspace(config.workspace)
     const queue = createLocalJobs(store, clock, log)
     const signals = createLocalSignals(store, clock)
-    const lanes = new KeyedMutex()
+    const locks = createLocalLocks()
     const models = createModelRegistry(config.models, config.secrets.modelKeys)
     const commands = commandSpecs(models.aliases)
-    const channels = await createChannels(config, { clock, log, lanes, commands })
+    const channels = await createChannels(config, { clock, log, locks, commands })
     this.#slackRequest = channels.slackRequest
     const adapters = new Map(channels.adapters.map((a) => [a.platform, a]))
     const identities = new Identities(store, clock, config.users)
@@ -152,7 +152,7 @@ class GatewayProcess implements Gateway {
       redactor,
       queue,
       signals,
-      lanes,
+      locks,
       models,
       identities,
       adapters,

@@ -1,3 +1,4 @@
+import type { Locks } from '../jobs/locks.ts'
 import type { Clock } from '../util/time.ts'
 import { sleep } from '../util/time.ts'
 import type { Address, ChannelAdapter, MessageRef, Outgoing, PostLog } from './channel-adapter.ts'
@@ -15,27 +16,13 @@ export class PostRefusedError extends Error {
 /** Waits between two tries of a read-back or a post, ms; the last one repeats. */
 const WAITS_MS = [500, 1000, 2000, 5000, 10_000, 30_000]
 
-/** One post in flight per conversation: without it two posts with one text could not be told apart in a read-back. */
-export class KeyedMutex {
-  readonly #tails = new Map<string, Promise<unknown>>()
-
-  run<T>(to: Address, task: () => Promise<T>): Promise<T> {
-    const lane = `${to.platform}:${to.id}`
-    const before = this.#tails.get(lane) ?? Promise.resolve()
-    const mine = before.then(task, task)
-    const tail = mine.catch(() => undefined)
-    this.#tails.set(lane, tail)
-    void tail.then(() => {
-      if (this.#tails.get(lane) === tail) this.#tails.delete(lane)
-    })
-    return mine
-  }
-}
+/** One post in flight per conversation: two posts with one text could not be told apart in a read-back. */
+const postLock = (to: Address): string => `post:${to.platform}:${to.id}`
 
 export interface PostDeps {
   readonly adapter: Pick<ChannelAdapter, 'findPost' | 'readBackDelayMs'>
   readonly posts: PostLog
-  readonly lanes: KeyedMutex
+  readonly locks: Locks
   readonly clock: Clock
 }
 
@@ -59,7 +46,7 @@ export async function postOnce(
   post: Post,
   signal: AbortSignal,
 ): Promise<{ ref: MessageRef; posted: boolean }> {
-  return deps.lanes.run(post.to, async () => {
+  return deps.locks.run(postLock(post.to), async () => {
     let unclear = false
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted()
@@ -96,7 +83,7 @@ export async function postOnce(
  */
 export async function adoptPending(deps: PostDeps, to: Address, prefix: string, signal: AbortSignal): Promise<void> {
   if ((await deps.posts.pending(prefix)).length === 0) return
-  await deps.lanes.run(to, async () => {
+  await deps.locks.run(postLock(to), async () => {
     for (const row of await deps.posts.pending(prefix)) {
       const found = await readBack(deps, { key: row.key, kind: row.kind, to }, row, signal)
       if (found) await deps.posts.sent(row.key, found)

@@ -1,8 +1,8 @@
 import type { Address, ChannelAdapter, Platform } from '../channel/channel-adapter.ts'
-import type { KeyedMutex } from '../channel/post-once.ts'
 import type { Config } from '../config/config.ts'
 import type { Identities } from '../identity/identities.ts'
 import type { JobQueue } from '../jobs/job-queue.ts'
+import type { Locks } from '../jobs/locks.ts'
 import type { Signals } from '../jobs/signals.ts'
 import type { ModelRegistry } from '../model/model-registry.ts'
 import type { Store } from '../store/store.ts'
@@ -20,7 +20,7 @@ export interface GatewayDeps {
   readonly redactor: Redactor
   readonly queue: JobQueue
   readonly signals: Signals
-  readonly lanes: KeyedMutex
+  readonly locks: Locks
   readonly models: Pick<ModelRegistry, 'aliases' | 'defaultAlias' | 'label'>
   readonly identities: Identities
   /** The channels that are on. */

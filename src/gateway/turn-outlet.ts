@@ -15,7 +15,7 @@ import { postCard } from './cards/card-painter.ts'
 import type { GatewayDeps } from './gateway-deps.ts'
 import { removeReceived } from './reactions.ts'
 
-type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'lanes' | 'adapters'>
+type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'locks' | 'adapters'>
 
 /** Between two tries to make a workstream's place while the platform is out of reach, ms. */
 const OPEN_AGAIN_MS = 5000
@@ -77,7 +77,7 @@ async function openThread(
   const key = encodePostKey({ kind: 'announcement', workstream: id })
   const { text } = opening
   const { ref } = await postOnce(
-    { adapter, posts, lanes: deps.lanes, clock: deps.clock },
+    { adapter, posts, locks: deps.locks, clock: deps.clock },
     { key, to, kind: 'text', text, send: (onFileId) => adapter.send(to, { kind: 'text', text }, key, onFileId) },
     signal,
   )

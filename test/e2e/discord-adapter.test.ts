@@ -17,9 +17,10 @@ import type {
 } from '../../src/channel/channel-adapter.ts'
 import type { CommandSpec } from '../../src/channel/command-spec.ts'
 import { createPostLog } from '../../src/channel/post-log.ts'
-import { KeyedMutex, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
+import { PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
 import type { TurnView, ViewItem } from '../../src/channel/turn-view.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
+import { createLocalLocks } from '../../src/jobs/local-locks.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { sha256 } from '../../src/util/ids.ts'
 import { createLog } from '../../src/util/log.ts'
@@ -93,7 +94,7 @@ function make(config: Partial<DiscordConfig> = {}, token = sim.token): ChannelAd
   const adapter = createDiscordAdapter({
     config: { guild: '', channels: [], bots: [], archive_minutes: 1440, api_url: sim.apiUrl, ...config },
     token,
-    tools: { clock, log, lanes: new KeyedMutex(), commands: COMMANDS },
+    tools: { clock, log, locks: createLocalLocks(), commands: COMMANDS },
   })
   adapters.push(adapter)
   return adapter
@@ -581,7 +582,7 @@ describe('posts', () => {
     sim.faults.on({ method: 'POST', path: /messages$/, drop: true, afterWork: true })
     const send = (key: string, t: string): Promise<unknown> =>
       postOnce(
-        { adapter, posts, lanes: new KeyedMutex(), clock },
+        { adapter, posts, locks: createLocalLocks(), clock },
         {
           key,
           to: at(room),
@@ -791,7 +792,7 @@ test("with the real clock and Discord's limits on, a long answer comes without a
   sim.rateLimits.enabled = true
   const log = createLog('silent', createRedactor([]))
   const config: DiscordConfig = { guild: '', channels: [], bots: [], archive_minutes: 60, api_url: sim.apiUrl }
-  const tools = { clock: systemClock, log, lanes: new KeyedMutex(), commands: [] }
+  const tools = { clock: systemClock, log, locks: createLocalLocks(), commands: [] }
   const adapter = createDiscordAdapter({ config, token: sim.token, tools })
   adapters.push(adapter)
   await adapter.start(gateway)

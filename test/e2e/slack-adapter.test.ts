@@ -3,7 +3,8 @@ import { checkSlack } from '../../channels/slack/check.ts'
 import { SLACK_NEEDS, slackManifest } from '../../channels/slack/needs.ts'
 import type { CardView } from '../../src/channel/card.ts'
 import type { Address, Outgoing, PendingPost } from '../../src/channel/channel-adapter.ts'
-import { KeyedMutex, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
+import { PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
+import { createLocalLocks } from '../../src/jobs/local-locks.ts'
 import { sha256 } from '../../src/util/ids.ts'
 import { Bench } from './slack-support.ts'
 
@@ -159,7 +160,7 @@ describe('send, find, edit, remove', () => {
 /** As the gateway posts: once, over any fault. */
 async function post(to: Address, outgoing: Outgoing, key: string) {
   const { adapter, posts, clock } = bench
-  const tools = { adapter, posts, clock, lanes: new KeyedMutex() }
+  const tools = { adapter, posts, clock, locks: createLocalLocks() }
   const { kind } = outgoing
   const send = (note: (mark: string) => Promise<void>) => adapter.send(to, outgoing, key, note)
   return (await postOnce(tools, { key, to, kind, text: kind === 'text' ? outgoing.text : '', send }, forever)).ref

@@ -10,8 +10,8 @@ import type {
   MessageRef,
 } from '../../src/channel/channel-adapter.ts'
 import { createPostLog } from '../../src/channel/post-log.ts'
-import { KeyedMutex } from '../../src/channel/post-once.ts'
 import { type Config, configSchema } from '../../src/config/config.ts'
+import { createLocalLocks } from '../../src/jobs/local-locks.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
 import { createLog } from '../../src/util/log.ts'
 import { createRedactor } from '../../src/util/redact.ts'
@@ -112,7 +112,7 @@ export class Bench {
     const made = createSlackAdapter({
       config: this.config,
       tokens: { bot: this.sim.botToken, app: this.sim.appToken, signingSecret: this.sim.signingSecret },
-      tools: { clock: this.clock, log, lanes: new KeyedMutex(), commands: [] },
+      tools: { clock: this.clock, log, locks: createLocalLocks(), commands: [] },
     })
     this.#all.push(made.adapter)
     return made

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { composeEngine } from '../../src/app/compose.ts'
 import type { InboundMessage, Platform } from '../../src/channel/channel-adapter.ts'
-import { KeyedMutex } from '../../src/channel/post-once.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { redrawCards } from '../../src/gateway/cards/card-painter.ts'
 import type { GatewayDeps } from '../../src/gateway/gateway-deps.ts'
 import { Identities } from '../../src/identity/identities.ts'
 import { createLocalJobs } from '../../src/jobs/local-jobs.ts'
+import { createLocalLocks } from '../../src/jobs/local-locks.ts'
 import { createLocalSignals } from '../../src/jobs/local-signals.ts'
 import type { ModelProvider } from '../../src/model/model-provider.ts'
 import { openStore } from '../../src/store/store.ts'
@@ -62,7 +62,7 @@ export async function startEngine(options: {
     redactor,
     queue,
     signals,
-    lanes: new KeyedMutex(),
+    locks: createLocalLocks(),
     models,
     identities: new Identities(store, clock, config.users),
     adapters: new Map([[adapter.platform, adapter]]),

@@ -13,8 +13,9 @@ import type {
   PostLog,
   TurnCanvas,
 } from '../../src/channel/channel-adapter.ts'
-import { KeyedMutex, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
+import { PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
 import type { TurnView } from '../../src/channel/turn-view.ts'
+import { createLocalLocks } from '../../src/jobs/local-locks.ts'
 import { type Clock, systemClock } from '../../src/util/time.ts'
 
 export interface FakePost {
@@ -74,7 +75,7 @@ export class FakeAdapter implements ChannelAdapter {
   readonly readBackDelayMs = 0
   readonly world: FakePlatform
   readonly #clock: Clock
-  readonly #lanes = new KeyedMutex()
+  readonly #lanes = createLocalLocks()
   inbound: InboundHandler | undefined
 
   /** `ephemeralLines`: whether lines for one person's eyes reach that person alone. */
@@ -124,7 +125,7 @@ export class FakeAdapter implements ChannelAdapter {
 
   canvas(to: Address, turn: string, posts: PostLog): TurnCanvas {
     let latest: TurnView | undefined
-    const tools = { adapter: this, posts, lanes: this.#lanes, clock: this.#clock }
+    const tools = { adapter: this, posts, locks: this.#lanes, clock: this.#clock }
     return {
       draw(view) {
         latest = view

@@ -12,7 +12,7 @@ import { messageOf } from '../../util/errors.ts'
 import { shortId } from '../../util/ids.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 
-type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'lanes' | 'adapters'>
+type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'locks' | 'adapters'>
 
 /** The key of an approval's first card. */
 export const cardKey = (approval: string): string => encodePostKey({ kind: 'card', approval })
@@ -50,7 +50,7 @@ export async function postCard(
   const adapter = deps.adapters.get(to.platform)
   if (!adapter) return 'unshowable'
   const card = cardViewOf(approval)
-  const once = { adapter, posts, lanes: deps.lanes, clock: deps.clock }
+  const once = { adapter, posts, locks: deps.locks, clock: deps.clock }
   try {
     for (const index of approval.state === 'open' ? adapter.filesBefore(card) : []) {
       const call = card.calls[index]
@@ -140,7 +140,7 @@ async function closeCard(
 
 /** The platform will not change the card any more: a line below says how it ended. */
 async function postClosingLine(
-  { lanes, clock }: Deps,
+  { locks, clock }: Deps,
   of: { adapter: ChannelAdapter; approval: Approval; posts: PostLog; to: Address },
   signal: AbortSignal,
 ): Promise<void> {
@@ -148,7 +148,7 @@ async function postClosingLine(
   const text = requestAbove(approval.state, approval.decidedBy)
   const key = encodePostKey({ kind: 'card-closed', approval: approval.id })
   await postOnce(
-    { adapter, posts, lanes, clock },
+    { adapter, posts, locks, clock },
     { key, to, kind: 'text', text, send: (onFileId) => adapter.send(to, { kind: 'text', text }, key, onFileId) },
     signal,
   )

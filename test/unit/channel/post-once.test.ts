@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Address, MessageRef, PendingPost } from '../../../src/channel/channel-adapter.ts'
 import { createPostLog, postOf } from '../../../src/channel/post-log.ts'
-import { adoptPending, KeyedMutex, PostRefusedError, postOnce } from '../../../src/channel/post-once.ts'
+import { adoptPending, PostRefusedError, postOnce } from '../../../src/channel/post-once.ts'
+import { createLocalLocks } from '../../../src/jobs/local-locks.ts'
 import { openStore, type Store } from '../../../src/store/store.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
@@ -45,7 +46,7 @@ async function bench(readBackDelayMs = 0) {
   room.readBackDelayMs = readBackDelayMs
   const to: Address = { platform: 'discord', id: 'r' }
   const posts = createPostLog(store, clock)
-  const tools = { adapter: room, posts, lanes: new KeyedMutex(), clock }
+  const tools = { adapter: room, posts, locks: createLocalLocks(), clock }
   const post = (key: string, text: string, signal = new AbortController().signal) =>
     postOnce(tools, { key, to, kind: 'text', text, send: async () => room.post(key, text) }, signal)
   /** Lets a post go on over its waits. */
@@ -171,7 +172,7 @@ describe('postOnce', () => {
     const posts = createPostLog(store, clock, async () => {
       throw new Error('taken over')
     })
-    const tools = { adapter: room, posts, lanes: new KeyedMutex(), clock }
+    const tools = { adapter: room, posts, locks: createLocalLocks(), clock }
     const work = postOnce(
       tools,
       { key: 'a', to, kind: 'text', text: 'x', send: async () => room.post('a', 'x') },
