@@ -17,17 +17,18 @@ import type { DiscordConfig } from '../../src/config/config.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { newId } from '../../src/util/ids.ts'
 import { sleep } from '../../src/util/time.ts'
+import { EditPace } from '../canvas/edit-pace.ts'
 import { Api, codeOf, createRest } from './api.ts'
-import { DiscordCanvas, type Paces } from './canvas.ts'
+import { DiscordCanvas } from './canvas.ts'
+import { ChannelDirectory, type ChannelInfo, channelInfoOf } from './channel-directory.ts'
 import { syncCommands } from './commands.ts'
 import { Connection } from './connection.ts'
 import { download } from './files.ts'
 import { type InboundContext, isThread, type RawMessage } from './inbound.ts'
 import { onInteraction, type RawInteraction } from './interactions.ts'
-import { CHANNEL_TYPES } from './limits.ts'
-import { ChannelDirectory, type ChannelInfo, channelInfoOf } from './places.ts'
+import { CHANNEL_TYPES, TIMES } from './limits.ts'
 import { channelOf, editOutgoing, findPost, removePost, sendOutgoing } from './posts.ts'
-import { Reader, readHistory } from './reading.ts'
+import { Reader, readHistory } from './read-back.ts'
 import { openThread } from './threads.ts'
 
 const EYES = encodeURIComponent('👀')
@@ -55,7 +56,7 @@ class DiscordAdapter implements ChannelAdapter {
   readonly #api: Api
   readonly #connection: Connection
   readonly #places = new ChannelDirectory()
-  readonly #paces: Paces = new Map()
+  readonly #pace: EditPace
   readonly #stop = new AbortController()
   #inbound: InboundHandler | undefined
   #reader: Reader | undefined
@@ -65,6 +66,7 @@ class DiscordAdapter implements ChannelAdapter {
   constructor({ config, token, tools }: DiscordOptions) {
     this.#config = config
     this.#deps = tools
+    this.#pace = new EditPace(tools.clock, TIMES.edit)
     const rest = createRest(config.api_url, token)
     rest.on('rateLimited', ({ route, retryAfter, global }) => {
       tools.log.debug({ route, retryAfter, global }, 'Discord asks to wait')
@@ -219,8 +221,8 @@ class DiscordAdapter implements ChannelAdapter {
   canvas(to: Address, turn: string, posts: PostLog): TurnCanvas {
     const { clock, log, lanes } = this.#deps
     const post = { adapter: this, lanes, clock }
-    const tools = { api: this.#api, post, clock, log, paces: this.#paces, stopped: this.#stop.signal }
-    return new DiscordCanvas(tools, to, turn, posts)
+    const deps = { api: this.#api, post, clock, log, pace: this.#pace, life: this.#stop.signal }
+    return new DiscordCanvas(deps, to, turn, posts)
   }
 
   send(to: Address, outgoing: Outgoing, key: string): Promise<MessageRef> {

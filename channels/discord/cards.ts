@@ -20,7 +20,7 @@ import { makeVisible, oneLine } from '../../src/util/visible.ts'
 import { hiddenMarks } from '../support/hidden-marks.ts'
 import { LIMITS } from './limits.ts'
 import { escapeText, inlineCode } from './markdown.ts'
-import { fileName } from './outbound.ts'
+import { fileName } from './parts.ts'
 
 export interface CardFile {
   readonly name: string

@@ -1,7 +1,7 @@
 import type { Attachment, HistoryMessage, InboundMessage, Person } from '../../src/channel/channel-adapter.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
+import type { ChannelInfo } from './channel-directory.ts'
 import { CHANNEL_TYPES } from './limits.ts'
-import type { ChannelInfo } from './places.ts'
 
 /** What is used of a message as Discord sends it (Message docs); the library's types claim more than arrives. */
 export interface RawMessage {

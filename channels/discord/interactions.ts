@@ -11,11 +11,11 @@ import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import type { Api } from './api.ts'
 import { parseCustomId } from './cards.ts'
+import { type ChannelInfo, channelInfoOf } from './channel-directory.ts'
 import { isAllowed, isThread, personOf, type RawUser } from './inbound.ts'
 import { CHANNEL_TYPES, FLAGS, LIMITS } from './limits.ts'
 import { renderParts } from './markdown.ts'
-import { nonceOf } from './outbound.ts'
-import { type ChannelInfo, channelInfoOf } from './places.ts'
+import { nonceOf } from './parts.ts'
 
 /** What is used of an interaction (Interactions docs). */
 export interface RawInteraction {

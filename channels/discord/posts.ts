@@ -7,7 +7,7 @@ import { isCardOf, renderCard } from './cards.ts'
 import type { RawMessage } from './inbound.ts'
 import { FLAGS, LIMITS, snowflakeAt, TIMES } from './limits.ts'
 import { renderParts } from './markdown.ts'
-import { fileName, nonceOf } from './outbound.ts'
+import { fileName, nonceOf } from './parts.ts'
 
 /** Pages read when a post is looked for; 1,000 messages after its time are more than any crash leaves. */
 const FIND_PAGES = 10

@@ -2,8 +2,8 @@ import { PermissionFlagsBits } from 'discord.js'
 import type { Address } from '../../src/channel/channel-adapter.ts'
 import { DISCORD, DISCORD_NO_THREAD } from '../../src/copy/platforms.ts'
 import { type Api, codeOf } from './api.ts'
-import { threadName } from './outbound.ts'
-import type { ChannelDirectory } from './places.ts'
+import type { ChannelDirectory } from './channel-directory.ts'
+import { threadName } from './parts.ts'
 
 const EXISTS = 160_004
 

@@ -14,6 +14,7 @@ import type { SlackConfig } from '../../src/config/config.ts'
 import { REFUSED, SLACK } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sleep } from '../../src/util/time.ts'
+import { EditPace } from '../canvas/edit-pace.ts'
 import { isDirect, permalinkOf, postTargetOf } from './address.ts'
 import { SlackApi } from './api.ts'
 import { createApp, type Self } from './app.ts'
@@ -28,7 +29,7 @@ import { type Json, textIn } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { markdownBody, plainBody, textParts } from './outbound.ts'
 import { People } from './people.ts'
-import { metadataOf, Poster } from './poster.ts'
+import { metadataOf, Poster } from './posts.ts'
 import { RateLimiter } from './rate-limiter.ts'
 import { ReadBack } from './read-back.ts'
 import { Recipients } from './recipients.ts'
@@ -63,6 +64,7 @@ class SlackAdapter implements ChannelAdapter {
   readonly #options: SlackAdapterOptions
   readonly #life = new AbortController()
   readonly #pacer: RateLimiter
+  readonly #pace: EditPace
   readonly #api: SlackApi
   readonly #poster: Poster
   readonly #files: Files
@@ -82,6 +84,7 @@ class SlackAdapter implements ChannelAdapter {
     const { clock, log } = tools
     this.#options = options
     this.#pacer = new RateLimiter(clock)
+    this.#pace = new EditPace(clock, LIMITS.editEveryMs)
     const shared = { apiUrl: config.api_url, pacer: this.#pacer, clock, log, life: this.#life.signal }
     this.#api = new SlackApi({ ...shared, token: tokens.bot })
     this.#api.onToken = (code) => this.#onToken(code)
@@ -100,6 +103,8 @@ class SlackAdapter implements ChannelAdapter {
       poster: this.#poster,
       people: this.#people,
       context: () => this.#context(),
+      log,
+      life: this.#life.signal,
     })
     const appApi = new SlackApi({ ...shared, token: tokens.app ?? '' })
     const open = async (): Promise<string> => {
@@ -215,24 +220,16 @@ class SlackAdapter implements ChannelAdapter {
     }
   }
 
-  /** Events have no order and may be late: what was written while no connection was up is asked for. */
   async #readMissed(): Promise<void> {
-    const { log } = this.#options.tools
-    const places = await this.#inbound?.missedConversations('slack').catch((error: unknown) => {
-      log.warn({ reason: messageOf(error) }, 'could not list missed conversations')
-      return []
-    })
-    for (const { to, after } of places ?? []) {
-      try {
-        for (const message of await this.#readBack.missed(to, after)) {
-          this.#recipients.note(message.location.to, message.author)
-          await this.#inbound?.message(message)
-        }
-      } catch (error) {
-        if (this.#life.signal.aborted) return
-        log.warn({ reason: messageOf(error), to: to.id }, 'could not read missed messages')
-      }
-    }
+    const inbound = this.#inbound
+    if (!inbound) return
+    await this.#readBack.readMissed(
+      () => inbound.missedConversations('slack'),
+      async (message) => {
+        this.#recipients.note(message.location.to, message.author)
+        await this.#inbound?.message(message)
+      },
+    )
   }
 
   commandHint(words: string): string {
@@ -262,6 +259,7 @@ class SlackAdapter implements ChannelAdapter {
         poster: this.#poster,
         adapter: this,
         pacer: this.#pacer,
+        pace: this.#pace,
         clock,
         log,
         lanes,

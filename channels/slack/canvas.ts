@@ -1,157 +1,96 @@
 import type { Address, PostLog, TurnCanvas } from '../../src/channel/channel-adapter.ts'
 import { decodePostKey, encodePostKey } from '../../src/channel/post-key.ts'
-import { adoptPending, type KeyedMutex } from '../../src/channel/post-once.ts'
-import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
-import { messageOf } from '../../src/util/errors.ts'
-import type { Log } from '../../src/util/log.ts'
-import type { Clock } from '../../src/util/time.ts'
-import { SlackUnclearError } from './errors.ts'
+import { adoptPending } from '../../src/channel/post-once.ts'
+import type { TurnView } from '../../src/channel/turn-view.ts'
+import { CanvasLoop, type CanvasPainter, type Round, type RoundOutcome } from '../canvas/canvas-loop.ts'
 import { LIMITS } from './limits.ts'
 import { PartWriter, type WriterDeps } from './part-writer.ts'
 import { type Part, planSection, type SectionState } from './parts.ts'
-import type { RateLimiter } from './rate-limiter.ts'
 import { type StatusDeps, StatusLine } from './status.ts'
 
-export interface CanvasDeps extends WriterDeps, StatusDeps {
-  readonly clock: Clock
-  readonly log: Log
-  readonly lanes: KeyedMutex
-  readonly pacer: RateLimiter
-  readonly life: AbortSignal
-}
+export type CanvasDeps = WriterDeps & StatusDeps
 
-/** Waits after a round that failed, ms; the last one repeats. */
-const BACKOFF_MS = [1000, 2000, 5000, 10_000, 30_000]
-/** A canvas that nobody waits for gives up after so many failures in a row. */
-const MAX_ROUNDS_ALONE = 8
-
-/**
- * A first text is held back so long, ms, or until it is whole: a short answer then is one post instead of a stream, of
- * which a workspace has few in a minute. The status is shown meanwhile.
- */
-const GATHER_MS = 250
-
-/** Paints one turn: draws are coalesced into rounds, one at a time; each round brings every part to its content. */
 export class SlackCanvas implements TurnCanvas {
-  readonly #deps: CanvasDeps
-  readonly #to: Address
-  readonly #turn: string
-  readonly #posts: PostLog
   readonly #status: StatusLine
-  readonly #writer: PartWriter
-  readonly #sections: SectionState[] = []
-  #view: TurnView | undefined
-  #dirty = false
-  #running = false
-  #gathered = false
-  #resumed = false
-  #settlers: (() => void)[] = []
-  #wake: () => void = () => {}
-  #alarm: () => void = () => {}
+  readonly #loop: CanvasLoop
 
   constructor(deps: CanvasDeps, to: Address, turn: string, posts: PostLog) {
-    this.#deps = deps
-    this.#to = to
-    this.#turn = turn
-    this.#posts = posts
     this.#status = new StatusLine(deps, to)
-    this.#writer = new PartWriter(deps, to, posts, () => this.#status.posted())
+    const painter = new SlackPainter({
+      deps,
+      to,
+      turn,
+      posts,
+      status: this.#status,
+      touch: () => this.#loop.touch(),
+    })
+    this.#loop = new CanvasLoop(deps, painter)
   }
 
   draw(view: TurnView): void {
-    this.#view = view
-    this.#dirty = true
     this.#status.show(view)
-    if (this.#isFinal()) this.#wake()
-    this.#kick()
+    this.#loop.draw(view)
   }
 
   settle(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason)
-      const done = (): void => {
-        signal.removeEventListener('abort', onAbort)
-        resolve()
-      }
-      const onAbort = (): void => {
-        this.#settlers = this.#settlers.filter((other) => other !== done)
-        reject(signal.reason)
-      }
-      signal.addEventListener('abort', onAbort, { once: true })
-      this.#settlers.push(done)
-      this.#dirty = true
-      this.#wake()
-      this.#kick()
-    })
+    return this.#loop.settle(signal)
+  }
+}
+
+interface PainterOptions {
+  readonly deps: CanvasDeps
+  readonly to: Address
+  readonly turn: string
+  readonly posts: PostLog
+  readonly status: StatusLine
+  /** Asks the loop for one more round. */
+  readonly touch: () => void
+}
+
+class SlackPainter implements CanvasPainter {
+  readonly #options: PainterOptions
+  readonly #writer: PartWriter
+  readonly #sections: SectionState[] = []
+  #alarm: () => void = () => {}
+
+  constructor(options: PainterOptions) {
+    this.#options = options
+    const { deps, to, posts, status } = options
+    this.#writer = new PartWriter(deps, to, posts, () => status.posted())
   }
 
-  #isFinal(): boolean {
-    return this.#settlers.length > 0 || (this.#view !== undefined && !isWorking(this.#view.phase))
+  isEmpty(): boolean {
+    return this.#sections.every((s) => s.parts.every((p) => p.mode === 'none'))
   }
 
-  #kick(): void {
-    if (this.#running || this.#deps.life.aborted) return
-    this.#running = true
-    // A microtask later, so that draws of one moment make one round and `draw` does no work.
-    void Promise.resolve().then(() => this.#loop())
+  delayMs(): number {
+    return this.#options.deps.pace.delayMs(this.#options.to.id)
   }
 
-  async #loop(): Promise<void> {
-    try {
-      for (let fails = 0; this.#dirty && !this.#deps.life.aborted; ) {
-        const wait = this.#isFinal() ? 0 : Math.max(this.#deps.pacer.untilEdit(this.#to.id), this.#gather())
-        if (wait > 0) await this.#pause(wait)
-        const ok = await this.#tryRound(fails)
-        fails = ok ? 0 : fails + 1
-        if (fails >= MAX_ROUNDS_ALONE && this.#settlers.length === 0) this.#dirty = false
-      }
-    } finally {
-      this.#running = false
-    }
-  }
-
-  /** How long a first text is held back, ms; once. */
-  #gather(): number {
-    const begun = this.#view?.sections.some((s) => s.items.some((i) => i.kind !== 'text' || i.text.trim() !== ''))
-    if (this.#gathered || !begun) return 0
-    this.#gathered = true
-    return GATHER_MS
-  }
-
-  async #tryRound(fails: number): Promise<boolean> {
-    const final = this.#isFinal()
-    this.#dirty = false
-    try {
-      const whole = await this.#round(final)
-      if (!whole) {
-        this.#dirty = true
-        if (!final) await this.#pause(LIMITS.editEveryMs)
-      } else if (final && !this.#dirty) await this.#settled()
-      return true
-    } catch (error) {
-      if (this.#deps.life.aborted) return true
-      this.#dirty = true
-      const asked = error instanceof SlackUnclearError ? error.retryAfterMs : undefined
-      this.#deps.log.warn({ reason: messageOf(error), turn: this.#view?.turn }, 'an answer could not be shown yet')
-      await this.#pause(asked ?? BACKOFF_MS[Math.min(fails, BACKOFF_MS.length - 1)] ?? 30_000, !final)
-      return false
-    }
-  }
-
-  async #settled(): Promise<void> {
+  async finish(): Promise<void> {
     this.#alarm()
-    await this.#status.clear()
-    if (this.#dirty) return
-    const settlers = this.#settlers
-    this.#settlers = []
-    for (const done of settlers) done()
+    await this.#options.status.clear()
   }
 
-  /** True where all stands as the view wants it; false where something waits for its turn. */
-  async #round(final: boolean): Promise<boolean> {
-    const view = this.#view
-    if (!view) return true
-    await this.#resume(view)
+  /** After a restart: what an earlier process posted is compared and brought to the view's content. */
+  async resume(signal: AbortSignal): Promise<void> {
+    const { deps, to, turn, posts } = this.#options
+    const { adapter, lanes, clock } = deps
+    await adoptPending({ adapter, posts, lanes, clock }, to, turn, signal)
+    const parts: Part[] = []
+    for (const [key, ref] of await posts.known(turn)) {
+      const found = decodePostKey(key)
+      if (found?.kind !== 'part') continue
+      const part = this.#part(found.section, found.part)
+      Object.assign(part, { ref, mode: 'posted', shown: undefined })
+      parts.push(part)
+    }
+    if (parts.length === 0) return
+    deps.log.debug({ turn, parts: parts.length }, 'an answer goes on after a restart')
+    await this.#writer.inspect(parts)
+  }
+
+  async paint({ view, final }: Round): Promise<RoundOutcome> {
     let whole = true
     for (const [s, section] of view.sections.entries()) {
       const state = this.#section(s)
@@ -162,40 +101,15 @@ export class SlackCanvas implements TurnCanvas {
         const part = this.#part(s, i)
         const next = await this.#writer.bring(part, target)
         if (next === 'later') whole = false
-        if (next === 'cut') {
-          state.cuts.push({ at: part.covered, head: plan.markdown.slice(0, part.covered), part: i })
-          return false
-        }
-        if (next === 'again') return false
+        if (next === 'cut') state.cuts.push({ at: part.covered, head: plan.markdown.slice(0, part.covered), part: i })
+        if (next === 'cut' || next === 'again') return final ? 'again' : LIMITS.editEveryMs
       }
       if (!final && last) continue
       await this.#removeSurplus(state, plan.targets.length)
       if (whole) state.settled = plan.markdown
     }
     this.#watchStreams()
-    return whole
-  }
-
-  /** After a restart: what stands there is taken up, compared, and brought to the view's content. */
-  async #resume(view: TurnView): Promise<void> {
-    if (this.#resumed) return
-    const { adapter, lanes, clock, life } = this.#deps
-    await adoptPending({ adapter, posts: this.#posts, lanes, clock }, this.#to, this.#turn, life)
-    const known = await this.#posts.known(this.#turn)
-    const refs = [...known].flatMap(([key, ref]) => {
-      const found = decodePostKey(key)
-      return found?.kind === 'part' ? [{ ...found, ref }] : []
-    })
-    const parts = refs.map(({ section, part: index, ref }) => {
-      const part = this.#part(section, index)
-      Object.assign(part, { ref, mode: 'posted', shown: undefined })
-      return part
-    })
-    if (parts.length > 0) {
-      this.#deps.log.debug({ turn: view.turn, parts: parts.length }, 'an answer is taken up')
-      await this.#writer.inspect(parts)
-    }
-    this.#resumed = true
+    return whole ? 'shown' : LIMITS.editEveryMs
   }
 
   async #removeSurplus(state: SectionState, from: number): Promise<void> {
@@ -212,8 +126,8 @@ export class SlackCanvas implements TurnCanvas {
   #part(s: number, i: number): Part {
     const { parts } = this.#section(s)
     while (parts.length <= i) {
-      const key = encodePostKey({ kind: 'part', turn: this.#turn, section: s, part: parts.length })
-      parts.push({ key, mode: 'none', shown: undefined, covered: 0, startedAt: 0, touchedAt: 0, renewed: false })
+      const key = encodePostKey({ kind: 'part', turn: this.#options.turn, section: s, part: parts.length })
+      parts.push({ key, mode: 'none', shown: undefined, covered: 0, startedAt: 0, touchedAt: 0, renewals: 0 })
     }
     const found = parts[i]
     if (!found) throw new Error('no such part')
@@ -225,26 +139,8 @@ export class SlackCanvas implements TurnCanvas {
     this.#alarm()
     const open = this.#sections.flatMap((s) => s.parts).filter((p) => p.mode === 'stream')
     if (open.length === 0) return
-    const now = this.#deps.clock.now()
+    const { clock } = this.#options.deps
     const due = Math.min(...open.map((p) => Math.min(p.startedAt + LIMITS.streamMs, p.touchedAt + LIMITS.streamIdleMs)))
-    this.#alarm = this.#deps.clock.after(Math.max(1000, due - now), () => {
-      this.#dirty = true
-      this.#kick()
-    })
-  }
-
-  /** Waits; where `wakes`, a view that is to stand complete ends the wait. */
-  #pause(ms: number, wakes = true): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        cancel()
-        this.#deps.life.removeEventListener('abort', done)
-        this.#wake = () => {}
-        resolve()
-      }
-      const cancel = this.#deps.clock.after(ms, done)
-      this.#deps.life.addEventListener('abort', done, { once: true })
-      if (wakes) this.#wake = done
-    })
+    this.#alarm = clock.after(Math.max(1000, due - clock.now()), this.#options.touch)
   }
 }

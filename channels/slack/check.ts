@@ -2,16 +2,11 @@ import { WebClient } from '@slack/web-api'
 import type { SlackConfig } from '../../src/config/config.ts'
 import { SLACK_DOCTOR } from '../../src/copy/platforms.ts'
 import type { Log } from '../../src/util/log.ts'
+import type { Check } from '../support/check.ts'
 import { clientOptions } from './api.ts'
 import { codeOf, slackErrorOf } from './errors.ts'
 import { objectIn, textIn } from './json.ts'
-import { SLACK_NEEDS } from './manifest.ts'
-
-export interface SlackCheck {
-  readonly name: string
-  readonly status: 'ok' | 'warn' | 'fail'
-  readonly detail: string
-}
+import { SLACK_NEEDS } from './needs.ts'
 
 const SILENT = { debug() {}, warn() {} } as unknown as Log
 
@@ -19,7 +14,7 @@ const SILENT = { debug() {}, warn() {} } as unknown as Log
 export async function checkSlack(
   config: SlackConfig,
   tokens: { bot: string; app?: string; signingSecret?: string },
-): Promise<readonly SlackCheck[]> {
+): Promise<readonly Check[]> {
   const client = (token: string): WebClient => new WebClient(token, clientOptions(config.api_url, SILENT))
   return [
     ...(await checkBot(client(tokens.bot))),
@@ -27,11 +22,11 @@ export async function checkSlack(
   ]
 }
 
-async function checkBot(client: WebClient): Promise<SlackCheck[]> {
+async function checkBot(client: WebClient): Promise<Check[]> {
   try {
     const answer = await client.apiCall('auth.test')
     const told = objectIn(answer, 'response_metadata').scopes
-    const token: SlackCheck = {
+    const token: Check = {
       name: 'slack token',
       status: 'ok',
       detail: SLACK_DOCTOR.accepted(textIn(answer, 'team') ?? '?', textIn(answer, 'user') ?? '?'),
@@ -49,7 +44,7 @@ async function checkBot(client: WebClient): Promise<SlackCheck[]> {
   }
 }
 
-async function checkApp(token: string | undefined, client: (token: string) => WebClient): Promise<SlackCheck> {
+async function checkApp(token: string | undefined, client: (token: string) => WebClient): Promise<Check> {
   const name = 'slack app token'
   const cure = SLACK_DOCTOR.appCure
   if (!token) return { name, status: 'fail', detail: SLACK_DOCTOR.notSet(cure) }
@@ -61,14 +56,14 @@ async function checkApp(token: string | undefined, client: (token: string) => We
   }
 }
 
-function checkSecret(secret: string | undefined): SlackCheck {
+function checkSecret(secret: string | undefined): Check {
   const name = 'slack signing secret'
   return secret
     ? { name, status: 'ok', detail: SLACK_DOCTOR.set }
     : { name, status: 'fail', detail: SLACK_DOCTOR.notSet(SLACK_DOCTOR.secretCure) }
 }
 
-function fault(name: string, error: unknown, method: string, cure: string): SlackCheck {
+function fault(name: string, error: unknown, method: string, cure: string): Check {
   const found = slackErrorOf(error, method)
   const code = codeOf(found)
   return {

@@ -10,7 +10,7 @@ import { FILE_SCHEME } from './inbound.ts'
 import { isJson, type Json, listIn, objectIn, textIn } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { mrkdwn } from './markdown.ts'
-import type { Poster } from './poster.ts'
+import type { Poster } from './posts.ts'
 
 /** Waits for a completed upload to show up in its channel, ms. */
 const SHARE_WAITS_MS = [300, 700, 1000, 2000]

@@ -11,7 +11,7 @@ import { isJson, type Json, listIn, objectIn, textIn } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { CALLBACK, FIELD, linkModal, noteModal } from './modals.ts'
 import { markdownBody, textParts } from './outbound.ts'
-import type { Poster } from './poster.ts'
+import type { Poster } from './posts.ts'
 
 const ACTIONS: Readonly<Record<string, DecisionAction>> = {
   [ACTION.approve]: 'approve',

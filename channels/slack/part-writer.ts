@@ -4,6 +4,7 @@ import { messageOf } from '../../src/util/errors.ts'
 import { sha256 } from '../../src/util/ids.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
+import type { EditPace } from '../canvas/edit-pace.ts'
 import { isDirect, msOf, postTargetOf } from './address.ts'
 import type { CallOptions, SlackApi } from './api.ts'
 import { codeOf, SlackRefusedError, SlackUnclearError } from './errors.ts'
@@ -11,7 +12,7 @@ import { objectIn, textIn } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { markdownBody, plainBody } from './outbound.ts'
 import type { Part, Target } from './parts.ts'
-import { metadataOf, type Poster } from './poster.ts'
+import { metadataOf, type Poster } from './posts.ts'
 import type { RateLimiter } from './rate-limiter.ts'
 import { type Feature, isMissing } from './status.ts'
 
@@ -20,6 +21,7 @@ export interface WriterDeps {
   readonly poster: Poster
   readonly adapter: Pick<ChannelAdapter, 'findPost' | 'readBackDelayMs'>
   readonly pacer: RateLimiter
+  readonly pace: EditPace
   readonly clock: Clock
   readonly log: Log
   readonly lanes: KeyedMutex
@@ -33,6 +35,9 @@ export interface WriterDeps {
 
 /** Codes by which Slack says that a stream has ended. */
 const ENDED = new Set(['message_not_in_streaming_state', 'stopped_by_user', 'streaming_not_found', 'stream_expired'])
+
+/** How often a message of an answer that somebody deleted, or that cannot be changed, is replaced by a new one. */
+const MAX_RENEWALS = 3
 
 /** `later`: the budget is short. `cut`: the stream ended, the rest belongs to the next part. `again`: plan anew. */
 export type WriteOutcome = 'done' | 'later' | 'cut' | 'again'
@@ -100,10 +105,10 @@ export class PartWriter {
 
   /** One edit or append in 1.5 s for the whole conversation. */
   async #slot(): Promise<void> {
-    const { pacer, clock, life } = this.#deps
-    for (let wait = pacer.untilEdit(this.#to.id); wait > 0; wait = pacer.untilEdit(this.#to.id))
+    const { pace, clock, life } = this.#deps
+    for (let wait = pace.delayMs(this.#to.id); wait > 0; wait = pace.delayMs(this.#to.id))
       await sleep(clock, wait, life)
-    pacer.noteEdit(this.#to.id)
+    pace.note(this.#to.id)
   }
 
   #mayStream(): boolean {
@@ -129,7 +134,7 @@ export class PartWriter {
         },
         this.#deps.life,
       )
-      this.#deps.pacer.noteEdit(this.#to.id)
+      this.#deps.pace.note(this.#to.id)
       this.#onPost()
       const now = this.#deps.clock.now()
       Object.assign(part, { ref, startedAt: now, touchedAt: now, covered: target.covered })
@@ -138,7 +143,7 @@ export class PartWriter {
       return posted ? 'done' : 'again'
     } catch (error) {
       if (!(error instanceof PostRefusedError)) throw error
-      if (!stream) return this.#giveUp(part, error)
+      if (!stream) return this.#giveUp(part, error.reason)
       this.#native = false
       if (isMissing(error)) this.#deps.streaming.on = false
       this.#deps.log.info({ reason: error.reason }, 'Slack does not stream here; answers grow by edits')
@@ -205,7 +210,7 @@ export class PartWriter {
   }
 
   /** An append or a stop did not get through as it should. */
-  #lost(part: Part, error: unknown): WriteOutcome {
+  async #lost(part: Part, error: unknown): Promise<WriteOutcome> {
     const code = codeOf(error) ?? ''
     if (error instanceof SlackUnclearError && error.retryAfterMs !== undefined) {
       if (code !== 'budget') throw error
@@ -215,10 +220,7 @@ export class PartWriter {
       part.mode = 'sealed'
       return 'cut'
     }
-    if (code === 'message_not_found') {
-      part.mode = 'gone'
-      return 'done'
-    }
+    if (code === 'message_not_found') return this.#replace(part, 'the message was deleted')
     if (!(error instanceof SlackUnclearError || error instanceof SlackRefusedError)) throw error
     // It may have landed or not: the whole text is written over it.
     part.shown = undefined
@@ -235,8 +237,9 @@ export class PartWriter {
     const how: CallOptions = target.complete ? { tries: 4 } : { priority: 'growing' }
     const body = { ...markdownBody(text), metadata: metadataOf(part.key, { sum: sha256(text) }) }
     try {
-      if (!(await this.#deps.poster.update(part.ref ?? noRef(), body, how))) part.mode = 'gone'
-      else Object.assign(part, { shown: text, covered: target.covered })
+      if (!(await this.#deps.poster.update(part.ref ?? noRef(), body, how)))
+        return await this.#replace(part, 'the message was deleted')
+      Object.assign(part, { shown: text, covered: target.covered })
       return 'done'
     } catch (error) {
       if (error instanceof SlackUnclearError && error.code === 'budget') return 'later'
@@ -245,18 +248,25 @@ export class PartWriter {
     }
   }
 
-  /** Slack will not change this message: it is removed and posted anew, once. */
+  /** Slack will not change this message: it is removed and a new one takes its place. */
   async #renew(part: Part, why: SlackRefusedError): Promise<WriteOutcome> {
-    if (part.renewed || LOST_PLACE.has(why.code)) return this.#giveUp(part, why)
-    this.#deps.log.info({ reason: why.reason }, 'a message cannot be changed and is posted anew')
+    if (LOST_PLACE.has(why.code)) return this.#giveUp(part, why.reason)
     await this.remove(part)
+    return this.#replace(part, why.reason)
+  }
+
+  /** The message is gone: the next round posts the part again. */
+  async #replace(part: Part, reason: string): Promise<WriteOutcome> {
+    if (part.renewals >= MAX_RENEWALS) return this.#giveUp(part, reason)
+    this.#deps.log.info({ reason }, 'a message of an answer is posted again')
+    await this.#posts.forget(part.key)
     delete part.ref
-    Object.assign(part, { mode: 'none', shown: undefined, renewed: true })
+    Object.assign(part, { mode: 'none', shown: undefined, renewals: part.renewals + 1 })
     return 'again'
   }
 
-  #giveUp(part: Part, error: PostRefusedError): WriteOutcome {
-    this.#deps.log.warn({ reason: error.reason }, 'an answer cannot be shown')
+  #giveUp(part: Part, reason: string): WriteOutcome {
+    this.#deps.log.warn({ reason }, 'an answer cannot be shown')
     part.mode = 'gone'
     return 'done'
   }

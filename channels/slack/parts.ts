@@ -18,8 +18,8 @@ export interface Part {
   covered: number
   startedAt: number
   touchedAt: number
-  /** It was once posted anew because it could not be changed. */
-  renewed: boolean
+  /** How often it was posted again because it was deleted or could not be changed. */
+  renewals: number
 }
 
 /** The section's Markdown up to `at` stands in the parts up to and with `part`; its stream was ended there. */

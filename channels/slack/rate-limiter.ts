@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/util/time.ts'
-import { LIMITS, PER_MINUTE, PER_MINUTE_ELSE, POST_BURST, POST_EVERY_MS } from './limits.ts'
+import { PER_MINUTE, PER_MINUTE_ELSE, POST_BURST, POST_EVERY_MS } from './limits.ts'
 
 /** Who goes first when a method's budget runs short: the later in this list, the earlier it gives way. */
 export type Priority = 'final' | 'sign' | 'growing'
@@ -7,13 +7,12 @@ export type Priority = 'final' | 'sign' | 'growing'
 /** Share of a method's budget that each may use up; the rest is left to those before it. */
 const SHARE: Readonly<Record<Priority, number>> = { final: 1, sign: 0.8, growing: 0.6 }
 
-/** The budget of the workspace: calls per method in a sliding minute, posts per channel, edits per conversation. */
+/** The budget of the workspace: calls per method in a sliding minute, posts per channel. */
 export class RateLimiter {
   readonly #clock: Clock
   readonly #calls = new Map<string, number[]>()
   readonly #blocked = new Map<string, number>()
   readonly #channels = new Map<string, number>()
-  readonly #edits = new Map<string, number>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -44,17 +43,6 @@ export class RateLimiter {
   /** Slack said how long this method is to rest. */
   block(method: string, ms: number): void {
     this.#blocked.set(method, this.#clock.now() + ms)
-  }
-
-  /** Milliseconds until the conversation may have its next edit or append. */
-  untilEdit(conversation: string): number {
-    return Math.max(0, (this.#edits.get(conversation) ?? 0) - this.#clock.now())
-  }
-
-  noteEdit(conversation: string): void {
-    const now = this.#clock.now()
-    this.#edits.set(conversation, now + LIMITS.editEveryMs)
-    if (this.#edits.size > 1000) for (const [id, at] of this.#edits) if (at <= now) this.#edits.delete(id)
   }
 
   #recent(method: string, now: number): number[] {

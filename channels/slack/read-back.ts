@@ -1,10 +1,12 @@
 import type { Address, HistoryMessage, InboundMessage } from '../../src/channel/channel-adapter.ts'
+import { messageOf } from '../../src/util/errors.ts'
+import type { Log } from '../../src/util/log.ts'
 import { isDirect, msOf, postTargetOf, tsOf } from './address.ts'
 import type { SlackApi } from './api.ts'
 import { decodeText, type InboundContext, toInbound } from './inbound.ts'
 import { type Json, listIn, objectIn, textIn } from './json.ts'
 import type { People } from './people.ts'
-import type { Poster } from './poster.ts'
+import type { Poster } from './posts.ts'
 
 /** Messages read back of one place. A choice of ours. */
 const MAX_MESSAGES = 100
@@ -18,6 +20,9 @@ export interface ReadBackDeps {
   readonly poster: Poster
   readonly people: People
   readonly context: () => InboundContext
+  readonly log: Log
+  /** Aborts when the adapter stops. */
+  readonly life: AbortSignal
 }
 
 function tsIn(message: Json): string {
@@ -30,6 +35,26 @@ export class ReadBack {
 
   constructor(deps: ReadBackDeps) {
     this.#deps = deps
+  }
+
+  /** What was written while no connection was up: events have no order and may be late. `take` gets each, oldest first. */
+  async readMissed(
+    places: () => Promise<readonly { to: Address; after: number }[]>,
+    take: (message: InboundMessage) => Promise<void>,
+  ): Promise<void> {
+    const { log, life } = this.#deps
+    const all = await places().catch((error: unknown) => {
+      log.warn({ reason: messageOf(error) }, 'could not list missed conversations')
+      return []
+    })
+    for (const { to, after } of all) {
+      try {
+        for (const message of await this.missed(to, after)) await take(message)
+      } catch (error) {
+        if (life.aborted) return
+        log.warn({ reason: messageOf(error), to: to.id }, 'could not read missed messages')
+      }
+    }
   }
 
   /** Messages for us that came after `after`, oldest first, at most 100. */

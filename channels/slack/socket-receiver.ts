@@ -5,9 +5,9 @@ import { SLACK } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
+import { SocketConnection } from './connection.ts'
 import { codeOf, isTokenCode, SlackRefusedError, SlackUnclearError } from './errors.ts'
 import { isJson, type Json, objectIn, textIn } from './json.ts'
-import { SocketConnection } from './socket-connection.ts'
 
 /** Waits before a further attempt to connect, ms; the last one repeats. */
 const BACKOFF_MS = [500, 1000, 2000, 5000, 10_000, 30_000]

@@ -81,7 +81,7 @@ async function channels(config: Config): Promise<Check[]> {
   if (discordToken === undefined) {
     checks.push({ name: 'discord', status: 'off', detail: DOCTOR.discordOff })
   } else {
-    const { checkDiscord } = await import('../../channels/discord/needs.ts')
+    const { checkDiscord } = await import('../../channels/discord/check.ts')
     checks.push(...(await checkDiscord(config.channels.discord, discordToken)))
   }
   if (slackToken === undefined) {

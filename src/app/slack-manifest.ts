@@ -1,4 +1,4 @@
-import { slackManifest } from '../../channels/slack/manifest.ts'
+import { slackManifest } from '../../channels/slack/needs.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
 import { AT_KEY, PUBLIC_URL_NEEDED } from '../copy/config.ts'
 import { TurnstoneError } from '../util/errors.ts'

@@ -1,7 +1,13 @@
 /** What a post of ours is; the same post has the same key in every process. */
 export type PostKey =
-  /** One message of a turn's answer. */
-  | { readonly kind: 'part'; readonly turn: string; readonly section: number; readonly part: number }
+  /** One message of a turn's answer; `again` counts the messages that took the place of a lost one. */
+  | {
+      readonly kind: 'part'
+      readonly turn: string
+      readonly section: number
+      readonly part: number
+      readonly again?: number
+    }
   /** An approval's card; `again` tells a card that replaces a deleted one from the first, ms since the epoch. */
   | { readonly kind: 'card'; readonly approval: string; readonly again?: number }
   /** The file that holds one call's payload. */
@@ -14,7 +20,7 @@ export type PostKey =
 export function encodePostKey(key: PostKey): string {
   switch (key.kind) {
     case 'part':
-      return `${key.turn}/${key.section}/${key.part}`
+      return `${key.turn}/${key.section}/${key.part}${key.again === undefined ? '' : `#${key.again}`}`
     case 'card':
       return `approval:${key.approval}${key.again === undefined ? '' : `#${key.again}`}`
     case 'card-file':
@@ -27,15 +33,18 @@ export function encodePostKey(key: PostKey): string {
 }
 
 const FORM =
-  /^(?:approval:(?<approval>[^:#/]+)(?:#(?<again>\d+)|:file:(?<call>\d+)|:(?<closed>closed))?|ask:(?<workstream>[^:#/]+)|(?<turn>[^:#/]+)\/(?<section>\d+)\/(?<part>\d+))$/
+  /^(?:approval:(?<approval>[^:#/]+)(?:#(?<again>\d+)|:file:(?<call>\d+)|:(?<closed>closed))?|ask:(?<workstream>[^:#/]+)|(?<turn>[^:#/]+)\/(?<section>\d+)\/(?<part>\d+)(?:#(?<renewal>\d+))?)$/
 
 /** The other way round; undefined for a key of another form. */
 export function decodePostKey(text: string): PostKey | undefined {
   const found = FORM.exec(text)?.groups
   if (!found) return undefined
-  const { approval, again, call, closed, workstream, turn, section, part } = found
+  const { approval, again, call, closed, workstream, turn, section, part, renewal } = found
   if (workstream !== undefined) return { kind: 'announcement', workstream }
-  if (turn !== undefined) return { kind: 'part', turn, section: Number(section), part: Number(part) }
+  if (turn !== undefined) {
+    const more = renewal === undefined ? {} : { again: Number(renewal) }
+    return { kind: 'part', turn, section: Number(section), part: Number(part), ...more }
+  }
   if (approval === undefined) return undefined
   if (call !== undefined) return { kind: 'card-file', approval, call: Number(call) }
   if (closed !== undefined) return { kind: 'card-closed', approval }

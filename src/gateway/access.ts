@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { User } from '../identity/identities.ts'
+import type { User } from '../identity/users.ts'
 import type { Workstream } from '../workstream/workstreams.ts'
 
 /** The owner of a workstream and admins: /stop, /close, /model, /approvals. */

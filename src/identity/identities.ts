@@ -1,155 +1,116 @@
-import { randomBytes } from 'node:crypto'
 import type { Platform } from '../channel/channel-adapter.ts'
 import { PLATFORMS, type UserConfig, userIdsOn } from '../config/config.ts'
 import { USERS } from '../copy/cli.ts'
 import { audit } from '../store/audit.ts'
 import { isUniqueViolation, type Store } from '../store/store.ts'
 import { TurnstoneError } from '../util/errors.ts'
-import { newId, sha256 } from '../util/ids.ts'
 import type { Clock } from '../util/time.ts'
+import { deleteTokens, insertToken, revokeTokens, tokenUser } from './api-tokens.ts'
+import { type Account, deleteLink, deleteLinks, insertLink, linkedUser, storedLinks } from './links.ts'
+import { deleteUser, insertUser, type Role, storedUser, storedUsers, type User } from './users.ts'
 
-export interface User {
-  readonly name: string
-  readonly role: 'admin' | 'member'
-}
-
-export interface Link {
-  readonly platform: Platform
-  readonly externalId: string
+export interface Link extends Account {
   readonly user: string
-  /** From config.toml: cannot be taken off by a command. */
+  /** From config.toml: a command cannot remove it. */
   readonly fixed: boolean
 }
 
 const NAME = /^[A-Za-z0-9._-]{1,64}$/
 
-/** Who is who: people of config.toml, which wins, and of the database. */
+/** Who is who: users of config.toml, which wins, and of the database. */
 export class Identities {
   readonly #store: Store
   readonly #clock: Clock
-  readonly #users: Readonly<Record<string, UserConfig>>
+  readonly #users: ReadonlyMap<string, UserConfig>
 
   constructor(store: Store, clock: Clock, users: Readonly<Record<string, UserConfig>>) {
     this.#store = store
     this.#clock = clock
-    this.#users = users
+    this.#users = new Map(Object.entries(users))
   }
 
   async userOf(platform: Platform, externalId: string): Promise<User | undefined> {
-    for (const [name, user] of Object.entries(this.#users)) {
+    for (const [name, user] of this.#users) {
       if (userIdsOn(user, platform).includes(externalId)) return { name, role: user.role }
     }
-    const row = await this.#store.db
-      .selectFrom('links')
-      .select('user_name')
-      .where('platform', '=', platform)
-      .where('external_id', '=', externalId)
-      .executeTakeFirst()
-    return row && this.byName(row.user_name)
+    const name = await linkedUser(this.#store.db, { platform, externalId })
+    return name === undefined ? undefined : this.byName(name)
   }
 
   async byName(name: string): Promise<User | undefined> {
-    const fixed = this.#users[name]
-    if (fixed) return { name, role: fixed.role }
-    return this.#store.db.selectFrom('users').select(['name', 'role']).where('name', '=', name).executeTakeFirst()
+    const fixed = this.#users.get(name)
+    return fixed ? { name, role: fixed.role } : storedUser(this.#store.db, name)
   }
 
   async list(): Promise<readonly (User & { links: readonly Link[]; fixed: boolean })[]> {
-    const rows = await this.#store.db.selectFrom('users').select(['name', 'role']).orderBy('name').execute()
-    const fixed = Object.entries(this.#users).map(([name, u]) => ({ name, role: u.role, fixed: true }))
-    const stored = rows.filter((r) => !this.#users[r.name]).map((r) => ({ ...r, fixed: false }))
-    return Promise.all([...fixed, ...stored].map(async (u) => ({ ...u, links: await this.linksOf(u.name) })))
+    const fixed = [...this.#users].map(([name, { role }]) => ({ name, role, fixed: true }))
+    const stored = (await storedUsers(this.#store.db)).filter(({ name }) => !this.#users.has(name))
+    const all = [...fixed, ...stored.map((user) => ({ ...user, fixed: false }))]
+    return Promise.all(all.map(async (user) => ({ ...user, links: await this.linksOf(user.name) })))
   }
 
-  async linksOf(name: string): Promise<readonly Link[]> {
+  async linksOf(user: string): Promise<readonly Link[]> {
     const fixed = PLATFORMS.flatMap((platform) =>
-      userIdsOn(this.#users[name], platform).map((externalId) => ({ platform, externalId, user: name, fixed: true })),
+      userIdsOn(this.#users.get(user), platform).map((externalId) => ({ platform, externalId, user, fixed: true })),
     )
-    const rows = await this.#store.db.selectFrom('links').selectAll().where('user_name', '=', name).execute()
-    const stored = rows.map((r) => ({
-      platform: r.platform as Platform,
-      externalId: r.external_id,
-      user: name,
-      fixed: false,
-    }))
-    return [...fixed, ...stored]
+    const stored = await storedLinks(this.#store.db, user)
+    return [...fixed, ...stored.map((account) => ({ ...account, user, fixed: false }))]
   }
 
-  /** Throws TurnstoneError 'refused' where the name exists or is no name. */
-  async addUser(name: string, role: User['role'], actor: string): Promise<void> {
+  /** Throws TurnstoneError 'refused' where the name exists or has another form. */
+  async addUser(name: string, role: Role, actor: string): Promise<void> {
     if (!NAME.test(name)) throw refused(USERS.badName(name))
     if (await this.byName(name)) throw refused(USERS.exists(name))
     const at = this.#clock.now()
     await this.#store.transaction(async (tx) => {
-      await tx.db.insertInto('users').values({ name, role, created_at: at }).execute()
+      await insertUser(tx.db, { name, role }, at)
       await audit(tx, { at, actor, action: 'user-add', detail: `${name} ${role}` })
     })
   }
 
-  /** Takes the user, their links and tokens; their workstreams stay, without anybody to decide for them but admins. */
+  /** Removes the user with their links and tokens; of their workstreams only admins can decide then. */
   async removeUser(name: string, actor: string): Promise<void> {
-    await this.#needStored(name)
+    if (this.#users.has(name)) throw refused(USERS.inFile(name))
+    if (!(await this.byName(name))) throw refused(USERS.unknown(name))
     const at = this.#clock.now()
     await this.#store.transaction(async (tx) => {
-      await tx.db.deleteFrom('users').where('name', '=', name).execute()
-      await tx.db.deleteFrom('links').where('user_name', '=', name).execute()
-      await tx.db.deleteFrom('api_tokens').where('user_name', '=', name).execute()
+      await deleteUser(tx.db, name)
+      await deleteLinks(tx.db, name)
+      await deleteTokens(tx.db, name)
       await audit(tx, { at, actor, action: 'user-remove', detail: name })
     })
   }
 
-  async #needStored(name: string): Promise<void> {
-    if (this.#users[name]) throw refused(USERS.inFile(name))
-    if (!(await this.byName(name))) throw refused(USERS.unknown(name))
-  }
-
-  /** The token, told this once; only its hash is kept. */
+  /** The only time that the token can be read. */
   async createToken(name: string, actor: string): Promise<{ id: string; token: string }> {
     if (!(await this.byName(name))) throw refused(USERS.unknown(name))
-    const token = `ts_${randomBytes(32).toString('hex')}`
-    const id = newId()
     const at = this.#clock.now()
-    await this.#store.transaction(async (tx) => {
-      await tx.db
-        .insertInto('api_tokens')
-        .values({ id, user_name: name, hash: sha256(token), created_at: at, revoked_at: null })
-        .execute()
-      await audit(tx, { at, actor, action: 'token-create', detail: `${name} ${id}` })
+    return this.#store.transaction(async (tx) => {
+      const made = await insertToken(tx.db, name, at)
+      await audit(tx, { at, actor, action: 'token-create', detail: `${name} ${made.id}` })
+      return made
     })
-    return { id, token }
   }
 
-  /** One by its id, or all of a user by name. The number revoked; throws where there was none. */
+  /** One by its id, or all of a user by name. How many were revoked; throws TurnstoneError 'refused' where none was. */
   async revokeTokens(nameOrId: string, actor: string): Promise<number> {
     const at = this.#clock.now()
-    const gone = await this.#store.transaction(async (tx) => {
-      const rows = await tx.db
-        .updateTable('api_tokens')
-        .set({ revoked_at: at })
-        .where('revoked_at', 'is', null)
-        .where((e) => e.or([e('id', '=', nameOrId), e('user_name', '=', nameOrId)]))
-        .returning('id')
-        .execute()
-      for (const { id } of rows) await audit(tx, { at, actor, action: 'token-revoke', detail: id })
-      return rows.length
+    const revoked = await this.#store.transaction(async (tx) => {
+      const ids = await revokeTokens(tx.db, nameOrId, at)
+      for (const id of ids) await audit(tx, { at, actor, action: 'token-revoke', detail: id })
+      return ids.length
     })
-    if (gone === 0) throw refused(USERS.noToken(nameOrId))
-    return gone
+    if (revoked === 0) throw refused(USERS.noToken(nameOrId))
+    return revoked
   }
 
   /** The user whose live token this is. */
   async byToken(token: string): Promise<User | undefined> {
-    if (!/^ts_[0-9a-f]{64}$/.test(token)) return undefined
-    const row = await this.#store.db
-      .selectFrom('api_tokens')
-      .select('user_name')
-      .where('hash', '=', sha256(token))
-      .where('revoked_at', 'is', null)
-      .executeTakeFirst()
-    return row && this.byName(row.user_name)
+    const name = await tokenUser(this.#store.db, token)
+    return name === undefined ? undefined : this.byName(name)
   }
 
-  /** Throws TurnstoneError 'refused' where the id belongs to somebody already or there is no such user. */
+  /** Throws TurnstoneError 'refused' where the account belongs to somebody or there is no such user. */
   async link(name: string, platform: Platform, externalId: string, actor: string): Promise<void> {
     if (!(await this.byName(name))) throw refused(USERS.unknown(name))
     const owner = await this.userOf(platform, externalId)
@@ -157,11 +118,7 @@ export class Identities {
     const at = this.#clock.now()
     try {
       await this.#store.transaction(async (tx) => {
-        await tx.db
-          .insertInto('links')
-
-          .values({ platform, external_id: externalId, user_name: name, created_at: at })
-          .execute()
+        await insertLink(tx.db, name, { platform, externalId }, at)
         await audit(tx, { at, actor, action: 'link', detail: `${name} ${platform} ${externalId}` })
       })
     } catch (error) {
@@ -170,24 +127,16 @@ export class Identities {
     }
   }
 
-  /** Throws TurnstoneError 'refused' where there is no such link, or it stands in config.toml. */
+  /** Throws TurnstoneError 'refused' where there is no such link, or config.toml has it. */
   async unlink(name: string, platform: Platform, externalId: string, actor: string): Promise<void> {
-    if (userIdsOn(this.#users[name], platform).includes(externalId)) {
-      throw refused(USERS.linkInFile)
-    }
+    if (userIdsOn(this.#users.get(name), platform).includes(externalId)) throw refused(USERS.linkInFile)
     const at = this.#clock.now()
     const gone = await this.#store.transaction(async (tx) => {
-      const rows = await tx.db
-        .deleteFrom('links')
-        .where('platform', '=', platform)
-        .where('external_id', '=', externalId)
-        .where('user_name', '=', name)
-        .returning('user_name')
-        .execute()
-      if (rows.length > 0) await audit(tx, { at, actor, action: 'unlink', detail: `${name} ${platform} ${externalId}` })
-      return rows.length
+      if (!(await deleteLink(tx.db, name, { platform, externalId }))) return false
+      await audit(tx, { at, actor, action: 'unlink', detail: `${name} ${platform} ${externalId}` })
+      return true
     })
-    if (gone === 0) throw refused(USERS.notLinked(platform, externalId, name))
+    if (!gone) throw refused(USERS.notLinked(platform, externalId, name))
   }
 }
 

@@ -306,7 +306,7 @@ describe('doctor', () => {
     const bad = await turnstone(['doctor'], { cwd, env })
     expect(bad.code).toBe(1)
     expect(bad.out).toMatch(/^fail discord message content: .*Message Content Intent/m)
-    expect(bad.out).toMatch(/^fail slack scopes: missing: /m)
+    expect(bad.out).toMatch(/^fail slack scopes: missing /m)
     expect(bad.out).toMatch(/^fail model main: .*rejected the API key/m)
     for (const secret of Object.values(env)) expect(bad.out + bad.err).not.toContain(secret)
     await Promise.all([discord.stop(), slack.stop(), model.stop()])

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createDiscordAdapter } from '../../channels/discord/adapter.ts'
-import { checkDiscord, DISCORD_NEEDS, inviteUrl } from '../../channels/discord/needs.ts'
+import { checkDiscord } from '../../channels/discord/check.ts'
+import { DISCORD_NEEDS, inviteUrl } from '../../channels/discord/needs.ts'
 import type { CardView } from '../../src/channel/card.ts'
 import type {
   Address,

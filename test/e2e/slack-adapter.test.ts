@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { checkSlack } from '../../channels/slack/check.ts'
-import { SLACK_NEEDS, slackManifest } from '../../channels/slack/manifest.ts'
+import { SLACK_NEEDS, slackManifest } from '../../channels/slack/needs.ts'
 import type { CardView } from '../../src/channel/card.ts'
 import type { Address, Outgoing, PendingPost } from '../../src/channel/channel-adapter.ts'
 import { KeyedMutex, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'

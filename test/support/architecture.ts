@@ -23,6 +23,7 @@ const RANKS: Readonly<Record<string, number>> = {
   'channels/support': 2,
   'src/identity': 3,
   'src/workstream': 3,
+  'channels/canvas': 2.5,
   'channels/discord': 3,
   'channels/slack': 3,
   'src/tool': 4,
@@ -72,7 +73,7 @@ const ADAPTER_MAY_IMPORT: readonly string[] = [
 
 /** The one file that may name a table; `src/store/tables.ts` and the migrations apart. */
 const TABLES: Readonly<Record<string, string>> = {
-  api_tokens: 'src/identity/identities.ts',
+  api_tokens: 'src/identity/api-tokens.ts',
   approvals: 'src/approval/approvals.ts',
   audit: 'src/store/audit.ts',
   files_read: 'src/workspace/file-ledger.ts',
@@ -80,13 +81,13 @@ const TABLES: Readonly<Record<string, string>> = {
   inbox: 'src/turn/inbox-messages.ts',
   jobs: 'src/jobs/local-jobs.ts',
   journal: 'src/turn/journal.ts',
-  links: 'src/identity/identities.ts',
+  links: 'src/identity/links.ts',
   posts: 'src/channel/post-log.ts',
   schema_version: 'src/store/store.ts',
   seen: 'src/store/seen.ts',
   turns: 'src/turn/turns.ts',
   usage: 'src/turn/usage.ts',
-  users: 'src/identity/identities.ts',
+  users: 'src/identity/users.ts',
   workstreams: 'src/workstream/workstreams.ts',
 }
 
@@ -200,7 +201,6 @@ export const RULES = {
   platformNames: (s: Sources) =>
     each(s, (file, text) => {
       if (!file.startsWith('src/') || /^src\/(app|config|copy)\//.test(file)) return []
-      if (file === 'src/identity/identities.ts') return []
       const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
       return /'(?:discord|slack)'/i.test(code) ? [`${file} names a platform`] : []
     }),

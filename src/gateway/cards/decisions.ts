@@ -17,7 +17,7 @@ import {
   NOTHING_CHANGED,
   UNKNOWN_CARD,
 } from '../../copy/chat.ts'
-import type { User } from '../../identity/identities.ts'
+import type { User } from '../../identity/users.ts'
 import { audit } from '../../store/audit.ts'
 import { claimOnce } from '../../store/seen.ts'
 import { addressOfTurn } from '../../turn/turns.ts'

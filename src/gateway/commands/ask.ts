@@ -1,6 +1,6 @@
 import type { CommandReply, InboundCommand } from '../../channel/channel-adapter.ts'
 import { DESCRIPTIONS, OPTIONS } from '../../copy/commands.ts'
-import type { User } from '../../identity/identities.ts'
+import type { User } from '../../identity/users.ts'
 import { type Command, say } from './command.ts'
 import { noSuchModel, offered } from './model.ts'
 

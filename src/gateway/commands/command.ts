@@ -1,6 +1,6 @@
 import type { CommandReply, InboundCommand } from '../../channel/channel-adapter.ts'
 import type { CommandOption } from '../../channel/command-spec.ts'
-import type { User } from '../../identity/identities.ts'
+import type { User } from '../../identity/users.ts'
 import type { Workstream } from '../../workstream/workstreams.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 

@@ -1,7 +1,7 @@
 import type { CommandReply, InboundCommand } from '../../channel/channel-adapter.ts'
 import { NOT_LINKED } from '../../copy/chat.ts'
 import { IN_CONVERSATION, NO_CONVERSATION, NO_SUCH_COMMAND, ONLY_OWNER } from '../../copy/commands.ts'
-import type { User } from '../../identity/identities.ts'
+import type { User } from '../../identity/users.ts'
 import { RateLimiter } from '../../util/rate-limiter.ts'
 import { escapeMarkup, oneLine } from '../../util/visible.ts'
 import { findOpenWorkstream, openWorkstreams, type Workstream } from '../../workstream/workstreams.ts'

@@ -1,6 +1,6 @@
 import type { InboundCommand, InboundMessage } from '../../channel/channel-adapter.ts'
 import { ASKS, ONLY_BOTS, TOO_MANY_A_MINUTE, TOO_MANY_WAITING } from '../../copy/chat.ts'
-import type { User } from '../../identity/identities.ts'
+import type { User } from '../../identity/users.ts'
 import { claimOnce } from '../../store/seen.ts'
 import { acceptMessage, type NewInboxMessage, newestMessages, queuedMessages } from '../../turn/inbox-messages.ts'
 import { RateLimiter } from '../../util/rate-limiter.ts'

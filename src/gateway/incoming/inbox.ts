@@ -18,7 +18,7 @@ import {
   NOT_YOUR_CONVERSATION,
   QUESTION_POSTED,
 } from '../../copy/chat.ts'
-import type { User } from '../../identity/identities.ts'
+import type { User } from '../../identity/users.ts'
 import { claimOnce, throttle, wasSeen } from '../../store/seen.ts'
 import { findQueued, wasAccepted } from '../../turn/inbox-messages.ts'
 import { activeTurn } from '../../turn/turns.ts'

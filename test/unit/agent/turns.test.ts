@@ -208,7 +208,7 @@ describe('approvals', () => {
     const card = await cardIn(e, 'm-five')
     expect(act.runs).toEqual([])
     expect(model.requests).toHaveLength(1)
-    expect(card.calls[0]).toMatchObject({ tool: 'act', covers: 'act', payload: { text: 'x', bytes: 1 } })
+    expect(card.calls[0]).toMatchObject({ tool: 'act', label: 'act', payload: { text: 'x', bytes: 1 } })
     expect(await press(e, card.approval, 'approve', 'bob')).toMatchObject({ effective: false })
     expect(await press(e, card.approval, 'approve')).toEqual({ effective: true, text: '' })
     await until(() => e.platform.texts('m-five').some((t) => t.includes('done')))

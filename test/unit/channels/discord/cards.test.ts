@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isCardOf, parseCustomId, renderCard } from '../../../../channels/discord/cards.ts'
-import { nonceOf, renderView, threadName } from '../../../../channels/discord/outbound.ts'
+import { nonceOf, renderView, threadName } from '../../../../channels/discord/parts.ts'
 import type { CardCall } from '../../../../src/approval/approval.ts'
 import type { CardView } from '../../../../src/channel/card.ts'
 import { sha256 } from '../../../../src/util/ids.ts'

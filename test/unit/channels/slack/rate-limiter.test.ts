@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { EditPace } from '../../../../channels/canvas/edit-pace.ts'
 import { isSigned } from '../../../../channels/slack/http-receiver.ts'
 import { RateLimiter } from '../../../../channels/slack/rate-limiter.ts'
 import { ManualClock } from '../../../support/manual-clock.ts'
@@ -18,7 +19,7 @@ test('growing text gives way first, then signs; what is final may use all', asyn
   expect(free('growing')).toBe(true)
 })
 
-test('posts of one channel: a short burst, then one a second; blocked methods wait; edits 1.5 s apart', async () => {
+test('posts of one channel: a short burst, then one a second; blocked methods wait', async () => {
   const clock = new ManualClock()
   const pacer = new RateLimiter(clock)
   for (let i = 0; i < 4; i++) {
@@ -29,10 +30,15 @@ test('posts of one channel: a short burst, then one a second; blocked methods wa
   expect(pacer.delayFor('chat.postMessage', 'final', 'C2')).toBe(0)
   pacer.block('chat.update', 7000)
   expect(pacer.delayFor('chat.update', 'final')).toBe(7000)
-  pacer.noteEdit('C1:1')
-  expect([pacer.untilEdit('C1:1'), pacer.untilEdit('C1:2')]).toEqual([1500, 0])
+})
+
+test('edits of one conversation are 1.5 s apart, whatever the clock does', async () => {
+  const clock = new ManualClock()
+  const pace = new EditPace(clock, 1500)
+  pace.note('C1:1')
+  expect([pace.delayMs('C1:1'), pace.delayMs('C1:2')]).toEqual([1500, 0])
   await clock.advance(1500)
-  expect(pacer.untilEdit('C1:1')).toBe(0)
+  expect(pace.delayMs('C1:1')).toBe(0)
 })
 
 test('signatures: only right ones, only within five minutes', () => {

@@ -4,9 +4,9 @@ import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
 import type { Api } from './api.ts'
+import type { ChannelInfo } from './channel-directory.ts'
 import { type InboundContext, isAllowed, type RawMessage, toHistory, toInbound } from './inbound.ts'
 import { LIMITS, snowflakeAt, TIMES } from './limits.ts'
-import type { ChannelInfo } from './places.ts'
 import { channelOf, readAfter } from './posts.ts'
 
 /** Conversations read back at once. */
