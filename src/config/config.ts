@@ -26,7 +26,7 @@ const capabilities = tables({
   supports_vision: z
     .boolean()
     .optional()
-    .describe('images may be sent; unset = from the model table, no for an unknown model'),
+    .describe('whether the model can see images; unset = from the model table, no for an unknown model'),
 })
 
 /** Whether this is a key and not the name of its variable; such a value is never repeated. */
@@ -63,7 +63,7 @@ const model = z.strictObject({
   max_tokens: count(0, 1_000_000).default(0).describe('tokens in one answer; 0 = the provider decides'),
   reasoning_effort: text
     .default('')
-    .describe('passed on unchanged; OpenAI\'s gpt-5.4 and later get "none" when tools are sent'),
+    .describe('sent unchanged; if it is empty, OpenAI\'s gpt-5.4 and later get "none" together with tools'),
   capabilities,
 })
 
@@ -104,7 +104,7 @@ const discord = tables({
   channels: ids(DISCORD_ID, IDS.discordChannel).describe(
     'only these channels; [] = all the bot sees; a thread counts as its parent',
   ),
-  bots: ids(DISCORD_ID, IDS.discordBot).describe('ids of bots that may speak'),
+  bots: ids(DISCORD_ID, IDS.discordBot).describe('ids of bots whose messages are read; link them like people'),
   archive_minutes: z
     .union([z.literal(60), z.literal(1440), z.literal(4320), z.literal(10080)], {
       error: VALUE.choices(['60', '1440', '4320', '10080']),
@@ -120,7 +120,9 @@ const slack = tables({
     .default('socket')
     .describe('socket | http (events at /slack/events; needs TURNSTONE_SLACK_SIGNING_SECRET)'),
   channels: ids(/^[CGD][A-Z0-9]{5,20}$/, IDS.slackChannel).describe('only these channels; [] = all the bot is in'),
-  bots: ids(/^[BUW][A-Z0-9]{5,20}$/, IDS.slackBot).describe('ids of bots that may speak'),
+  bots: ids(/^[BUW][A-Z0-9]{5,20}$/, IDS.slackBot).describe(
+    'ids of bots whose messages are read; link them like people',
+  ),
   slash_command: text
     .regex(/^\/[^\s/]+$/, { error: SLASH_COMMAND })
     .default('/turnstone')
@@ -137,25 +139,27 @@ export const configSchema = z.strictObject({
       .describe('sqlite:FILE (TURNSTONE_DB_URL wins)'),
   }),
   http: tables({
-    host: text.min(1).default('127.0.0.1').describe('serves /health, /metrics and Slack events'),
+    host: text.min(1).default('127.0.0.1').describe('the address to listen on for /health, /metrics and Slack events'),
     port: count(0, 65_535).default(8091).describe('0 = any free port, printed at start (TURNSTONE_CHANNEL_PORT wins)'),
     public_url: text
       .regex(/^$|^https?:\/\/[^\s/]/, { error: VALUE.address })
       .default('')
-      .describe('how others reach this gateway; needed by the Slack manifest in http mode'),
+      .describe('the address at which Slack reaches this gateway; the Slack manifest needs it in http mode'),
   }),
   auth: tables({
-    jwt_secret: text.default('').describe('better in TURNSTONE_JWT_SECRET; at least 32 bytes'),
+    jwt_secret: text
+      .default('')
+      .describe('at least 32 bytes, better in TURNSTONE_JWT_SECRET; nothing uses it in this version'),
   }),
   workspace: tables({
     root: text
       .min(1)
       .default('./workspace')
-      .describe("where tools work; they act as this directory's owner, never as root"),
-    per_workstream: z.boolean().default(false).describe('true: a directory of its own for each conversation'),
+      .describe("where tools work; a gateway that runs as root runs bash and search as this directory's owner"),
+    per_workstream: z.boolean().default(false).describe('true: each conversation has its own directory'),
   }),
   models: z
-    .object({ default: text.default('main').describe('the alias that a new conversation uses') })
+    .object({ default: text.default('main').describe('the model that new conversations use') })
     .catchall(model)
     .prefault({}),
   session: tables({
@@ -163,7 +167,7 @@ export const configSchema = z.strictObject({
     speakers: z
       .enum(['owner', 'linked'])
       .default('owner')
-      .describe('whose messages a conversation reads: owner (and admins) | linked'),
+      .describe('whose messages the bot reads in a conversation: owner (and admins) | linked'),
     max_steps: count(1, 1000).default(100).describe('model calls in one turn; then one last answer without tools'),
   }),
   users: z.record(z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, { error: USER_NAME('') }), user).default({}),
@@ -174,7 +178,7 @@ export const configSchema = z.strictObject({
       .default('owner')
       .describe('who may decide a card: owner (and admins) | linked'),
     auto_approve: texts.describe('approval labels that never ask, such as "write_file"'),
-    skip_permissions: z.boolean().default(false).describe('true: nothing asks except ask rules'),
+    skip_permissions: z.boolean().default(false).describe('true: tools run without asking; only ask rules still ask'),
     timeout: duration(true).prefault(0).describe('an open card expires after this; 0 = never'),
   }),
   tools: tables({
@@ -182,7 +186,7 @@ export const configSchema = z.strictObject({
   }),
   policy: z.array(policy).default([]),
   sandbox: tables({
-    env: texts.describe('names of variables that bash gets although they look like secrets'),
+    env: texts.describe('variables that bash gets although their names look like secrets'),
   }),
 })
 
