@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Address, TurnCanvas } from '../../src/channel/channel-adapter.ts'
 import type { TurnView, ViewItem } from '../../src/channel/turn-view.ts'
+import { channelAdapterContract } from '../contracts/channel-adapter.ts'
 import type { SeenMessage } from '../simulators/slack/index.ts'
 import { Bench } from './slack-support.ts'
 
@@ -43,6 +44,35 @@ async function grow(canvas: TurnCanvas, root: string, whole: string, steps: numb
     await expect.poll(() => shown(root).join('').length, { timeout: 8000 }).toBeGreaterThan(part.length * 0.9 - 200)
   }
 }
+
+describe('the port', () => {
+  channelAdapterContract(async () => {
+    bench = await Bench.start()
+    const { sim, posts, clock, room } = bench
+    let root = ''
+    return {
+      adapter: bench.adapter,
+      async restart() {
+        await bench.restart()
+        return bench.adapter
+      },
+      posts,
+      clock,
+      async conversation() {
+        const begun = await asked()
+        root = begun.root
+        return begun.to
+      },
+      texts: () => shown(root),
+      deleteMessage: async (ref) => sim.people.delete(ref.channel, ref.id),
+      async lock() {
+        sim.world.channel(room).archived = true
+      },
+      loseNextAnswer: () => void sim.faults.on({ method: 'chat.postMessage', times: 1, dropAfter: true }),
+      settled: (work) => work,
+    }
+  })
+})
 
 describe('native streaming', () => {
   test('grows one message, ends it with the key, clears the status', async () => {

@@ -67,6 +67,7 @@ const ADAPTER_MAY_IMPORT: readonly string[] = [
   'src/channel/',
   'src/config/config.ts',
   'src/copy/',
+  'src/jobs/locks.ts',
   'src/util/',
   'channels/',
 ]

@@ -40,6 +40,8 @@ export class FakePlatform {
   /** Called before each send; may throw. */
   beforeSend: (outgoing: Outgoing) => void = () => undefined
   beforeEdit: (outgoing: Outgoing) => void = () => undefined
+  /** So many sends are done without anybody hearing of it. */
+  loseAnswers = 0
   #next = 1000
 
   nextId(): string {
@@ -131,6 +133,7 @@ export class FakeAdapter implements ChannelAdapter {
         latest = view
       },
       settle: async (signal) => {
+        signal.throwIfAborted()
         const view = latest
         if (!view) return
         for (const [index] of view.sections.entries()) {
@@ -138,12 +141,14 @@ export class FakeAdapter implements ChannelAdapter {
           if (!text) continue
           const outgoing = { kind: 'text', text } as const
           const key = `${turn}/${index}/0`
-          const { ref } = await postOnce(
-            tools,
-            { key, to, kind: 'text', text, send: (onFileId) => this.send(to, outgoing, key, onFileId) },
-            signal,
-          )
-          await this.edit(ref, outgoing)
+          const one = { key, to, kind: 'text' as const, text }
+          const post = () =>
+            postOnce(tools, { ...one, send: (onFileId) => this.send(to, outgoing, key, onFileId) }, signal)
+          const { ref } = await post()
+          if (this.world.posts.some((p) => p.id === ref.id && p.deleted)) {
+            await posts.forget(key)
+            await post()
+          } else await this.edit(ref, outgoing)
         }
       },
     }
@@ -158,7 +163,11 @@ export class FakeAdapter implements ChannelAdapter {
     this.world.beforeSend(outgoing)
     const id = this.world.nextId()
     this.world.posts.push({ id, to, key, outgoing, deleted: false })
-    return { platform: this.platform, channel: to.id, id }
+    if (this.world.loseAnswers > 0) {
+      this.world.loseAnswers--
+      throw new Error('no answer')
+    }
+    return { platform: this.platform, channel: this.channelOf(to), id }
   }
 
   async postEphemeral(to: Address, line: EphemeralLine): Promise<void> {
@@ -169,7 +178,7 @@ export class FakeAdapter implements ChannelAdapter {
 
   async findPost(_to: Address, post: PendingPost): Promise<MessageRef | undefined> {
     const found = this.world.posts.find((p) => p.key === post.key && !p.deleted)
-    return found && { platform: this.platform, channel: found.to.id, id: found.id }
+    return found && { platform: this.platform, channel: this.channelOf(found.to), id: found.id }
   }
 
   async edit(ref: MessageRef, outgoing: Outgoing): Promise<void> {
@@ -194,8 +203,14 @@ export class FakeAdapter implements ChannelAdapter {
     this.world.reactions.push({ ref, on: false })
   }
 
-  async fetchMessages(): Promise<readonly HistoryMessage[]> {
-    return this.world.history
+  async fetchMessages(to: Address): Promise<readonly HistoryMessage[]> {
+    const author = { id: 'bot', name: 'turnstone', bot: true }
+    const own = this.world.posts.flatMap(({ id, outgoing, ...post }) =>
+      post.to.id === to.id && !post.deleted && outgoing.kind === 'text'
+        ? [{ id, author, own: true, text: outgoing.text, sentAt: 0 }]
+        : [],
+    )
+    return [...this.world.history, ...own]
   }
 
   async download(file: Attachment): Promise<Uint8Array> {
@@ -209,6 +224,6 @@ export class FakeAdapter implements ChannelAdapter {
   }
 
   permalink(to: Address, ref?: MessageRef): string {
-    return `fake://${to.id}/${ref?.id ?? ''}`
+    return `fake://${this.channelOf(to)}/${ref?.id ?? ''}`
   }
 }

@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createLocalJobs } from '../../../src/jobs/local-jobs.ts'
+import { createLocalLocks } from '../../../src/jobs/local-locks.ts'
 import { createLocalSignals, type LocalSignals } from '../../../src/jobs/local-signals.ts'
 import { openStore, type Store } from '../../../src/store/store.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { createRedactor } from '../../../src/util/redact.ts'
 import { jobQueueContract } from '../../contracts/job-queue.ts'
+import { locksContract } from '../../contracts/locks.ts'
 import { signalsContract } from '../../contracts/signals.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 
@@ -50,4 +52,8 @@ describe('signals on SQLite', () => {
     await signals.until('k', failing, new AbortController().signal).catch(() => undefined)
     expect(clock.pending).toBe(before)
   })
+})
+
+describe('local locks', () => {
+  locksContract(async () => createLocalLocks())
 })
