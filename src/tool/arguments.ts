@@ -8,6 +8,14 @@ export type Parsed =
 
 /** How much of a broken text the error quotes, characters. */
 const MAX_SHOWN_CHARS = 500
+/** Longer arguments are not read, characters: no model's answer is that long. */
+const MAX_ARGUMENT_CHARS = 2 * 1024 * 1024
+/** Longer ones are not repaired, characters. */
+const MAX_REPAIRED_CHARS = 64 * 1024
+/** Values nested deeper than this are refused: what comes after walks them by recursion. */
+const MAX_DEPTH = 64
+/** Longest first line of a fence, characters. */
+const MAX_FENCE_CHARS = 100
 
 /**
  * Reads what a model wrote as arguments. A JSON object is used as it is; a JSON string, or bare text that begins with
@@ -15,6 +23,9 @@ const MAX_SHOWN_CHARS = 500
  * changes no value. `whole`: the answer is complete; text of a cut-off answer is never repaired.
  */
 export function parseArguments(text: string, primaryKey: string | undefined, whole: boolean): Parsed {
+  if (text.length > MAX_ARGUMENT_CHARS) {
+    return broken(text, primaryKey, `the arguments are longer than ${MAX_ARGUMENT_CHARS} characters`)
+  }
   const trimmed = text.trim()
   if (trimmed === '') return { ok: true, args: {} }
   const strict = tryParse(trimmed)
@@ -29,9 +40,22 @@ export function parseArguments(text: string, primaryKey: string | undefined, who
 
 function fromValue(value: unknown, primaryKey: string | undefined): Parsed {
   if (value === null) return { ok: true, args: {} }
+  if (isDeeper(value, MAX_DEPTH)) return { ok: false, error: TOO_DEEP }
   if (typeof value === 'string' && primaryKey !== undefined) return { ok: true, args: { [primaryKey]: value } }
   if (isObject(value)) return { ok: true, args: value }
   return broken(JSON.stringify(value), primaryKey, 'the arguments are not a JSON object')
+}
+
+const TOO_DEEP = `Nothing was run: the arguments are nested more than ${MAX_DEPTH} levels deep.`
+
+/** Whether lists and objects stand in each other more than `most` levels deep. Not recursive. */
+function isDeeper(value: unknown, most: number): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    level = level.flatMap((v) => (typeof v === 'object' && v !== null ? Object.values(v) : []))
+    if (depth >= most && level.length > 0) return true
+  }
+  return false
 }
 
 function broken(text: string, primaryKey: string | undefined, why: string): Parsed {
@@ -51,13 +75,18 @@ function tryParse(text: string): { found: true; value: unknown } | { found: fals
   }
 }
 
+/** What stands between an opening fence on the first line and a closing one at the end. Linear. */
 function withoutFence(text: string): string {
-  return /^```[a-z]*\s*\n([\s\S]*?)\n?\s*```$/i.exec(text)?.[1]?.trim() ?? text
+  const first = text.indexOf('\n')
+  if (first < 0 || !text.endsWith('```')) return text
+  const opening = text.slice(0, first)
+  if (opening.length > MAX_FENCE_CHARS || !/^```[a-z]*\s*$/i.test(opening)) return text
+  return text.slice(first, -3).trim()
 }
 
 /** undefined where a repair would invent, change or lose a value. */
 function repair(text: string): unknown {
-  if (!text.startsWith('{')) return undefined
+  if (!text.startsWith('{') || text.length > MAX_REPAIRED_CHARS) return undefined
   try {
     const before = scalarsOf(text)
     if (before === undefined) return undefined
