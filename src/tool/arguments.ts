@@ -28,10 +28,12 @@ export function parseArguments(text: string, primaryKey: string | undefined, who
   }
   const trimmed = text.trim()
   if (trimmed === '') return { ok: true, args: {} }
+  if (/^[{[]/.test(trimmed) && isDeeper(trimmed, MAX_DEPTH)) return { ok: false, error: TOO_DEEP }
   const strict = tryParse(trimmed)
   if (strict.found) return fromValue(strict.value, primaryKey)
   if (!whole) return broken(text, primaryKey, 'your answer was cut off inside the arguments')
   const unfenced = withoutFence(trimmed)
+  if (/^[{[]/.test(unfenced) && isDeeper(unfenced, MAX_DEPTH)) return { ok: false, error: TOO_DEEP }
   const repaired = repair(unfenced)
   if (repaired !== undefined) return fromValue(repaired, primaryKey)
   if (!/^[{[]/.test(unfenced) && primaryKey !== undefined) return { ok: true, args: { [primaryKey]: text } }
@@ -40,7 +42,6 @@ export function parseArguments(text: string, primaryKey: string | undefined, who
 
 function fromValue(value: unknown, primaryKey: string | undefined): Parsed {
   if (value === null) return { ok: true, args: {} }
-  if (isDeeper(value, MAX_DEPTH)) return { ok: false, error: TOO_DEEP }
   if (typeof value === 'string' && primaryKey !== undefined) return { ok: true, args: { [primaryKey]: value } }
   if (isObject(value)) return { ok: true, args: value }
   return broken(JSON.stringify(value), primaryKey, 'the arguments are not a JSON object')
@@ -48,15 +49,24 @@ function fromValue(value: unknown, primaryKey: string | undefined): Parsed {
 
 const TOO_DEEP = `Nothing was run: the arguments are nested more than ${MAX_DEPTH} levels deep.`
 
-/** Whether lists and objects stand in each other more than `most` levels deep. Not recursive. */
-function isDeeper(value: unknown, most: number): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    level = level.flatMap((v) => (typeof v === 'object' && v !== null ? Object.values(v) : []))
-    if (depth >= most && level.length > 0) return true
+/** Whether brackets outside of strings stand more than `most` deep in each other. Reads text, so that nothing recurses. */
+function isDeeper(text: string, most: number): boolean {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const c = text.charCodeAt(at)
+    if (inString) {
+      if (c === BACKSLASH) at++
+      else if (c === QUOTE) inString = false
+    } else if (c === QUOTE) inString = true
+    else if (c === OPEN_LIST || c === OPEN_OBJECT) {
+      if (++depth > most) return true
+    } else if (c === CLOSE_LIST || c === CLOSE_OBJECT) depth--
   }
   return false
 }
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d]
 
 function broken(text: string, primaryKey: string | undefined, why: string): Parsed {
   const sample = JSON.stringify({ [primaryKey ?? 'field']: '…' })

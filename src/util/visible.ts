@@ -8,8 +8,16 @@ export function makeVisible(text: string): string {
   return text.replace(HIDDEN, markOf)
 }
 
+/** Marks made before: a text may hold the same character a hundred thousand times. */
+const MARKS = new Map<string, string>()
+
 function markOf(hidden: string): string {
-  return `⟨U+${(hidden.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`
+  let mark = MARKS.get(hidden)
+  if (mark === undefined) {
+    mark = `⟨U+${(hidden.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`
+    MARKS.set(hidden, mark)
+  }
+  return mark
 }
 
 const ANSI = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g
