@@ -1,14 +1,15 @@
 import type { CatalogTool, PlanScope, ReadyPlan, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
-import { sha256 } from '../src/util/ids.ts'
-import { hashOf, isBinary, readWholeFile, writeWholeFile } from '../src/workspace/files.ts'
+import type { Clock } from '../src/util/time.ts'
+import { readWholeFile, writeWholeFile } from '../src/workspace/files.ts'
 import { type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import type { RunAs } from '../src/workspace/workspace.ts'
 import file from './edit_file.json' with { type: 'json' }
-import { changeDiff } from './support/change-diff.ts'
-import { applyEdits, type Edit, EditError, replaceAll } from './support/edits.ts'
+import type { Edit } from './support/edits.ts'
+import type { EditedFile } from './support/heavy-jobs.ts'
 import { checkUnmoved, invalid, NOT_VALID, observed, pathAct, planned } from './support/plans.ts'
+import { HeavyJobError, runHeavy } from './support/run-heavy.ts'
 
 interface Args {
   readonly path: string
@@ -19,38 +20,37 @@ interface Args {
   readonly edits?: readonly Edit[]
 }
 
-interface Change {
-  readonly text: string
-  readonly summary: string
-}
+/** A change that is longer cannot be read by who approves it, characters. */
+const MAX_SHOWN_CHARS = 512 * 1024
+
+type Change = NonNullable<EditedFile['change']>
 
 export interface EditFileDeps {
   /** The gateway's own files and folders, absolute after symlinks. */
   readonly ownPaths: readonly string[]
   readonly runAs: RunAs | undefined
+  readonly clock: Clock
 }
 
 /** Exact replacements in a file that was read and has not changed since. */
-export function createEditFileTool({ ownPaths, runAs }: EditFileDeps): CatalogTool {
+export function createEditFileTool({ ownPaths, runAs, clock }: EditFileDeps): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
       const wrong = shapeFault(args)
       if (wrong) return invalid(NOT_VALID, `Error: ${wrong}`)
       const rules = { root: scope.root, ownPaths }
       const place = await resolvePath(args.path, rules)
-      const header = place.shown
-      const before = await readWholeFile(place)
-      const guard = readGuard(before, place, scope)
-      if (guard) return invalid(header, `Error: ${guard}`)
-      try {
-        return await readyPlan({ args, place, rules, before, scope, runAs, change: changeOf(before, args) })
-      } catch (error) {
-        if (error instanceof EditError) return invalid(header, `Error: ${error.message}`)
-        throw error
-      }
+      const job = { args, place, rules, scope, runAs, clock }
+      const edited = await edit(job)
+      if ('error' in edited) return invalid(place.shown, `Error: ${edited.error}`)
+      if (edited.change.diff.length > MAX_SHOWN_CHARS) return invalid(place.shown, `Error: ${TOO_LARGE}`)
+      return readyPlan(job, edited)
     }),
   )
 }
+
+const TOO_LARGE =
+  'The change is too large to be shown to the person who approves it. Make several smaller edits, or use bash.'
 
 interface EditJob {
   readonly args: Args
@@ -58,20 +58,47 @@ interface EditJob {
   readonly rules: PathRules
   readonly scope: PlanScope
   readonly runAs: RunAs | undefined
+  readonly clock: Clock
 }
 
-async function readyPlan(job: EditJob & { before: Buffer; change: Change }): Promise<ReadyPlan> {
-  const { place, before, change } = job
-  const diff = changeDiff(place.shown, before.toString('utf8'), change.text)
+interface Edited {
+  /** Of the content before. */
+  readonly before: string
+  readonly change: Change
+}
+
+/** The file with its edits made, or what is wrong: for the model. */
+async function edit({ args, place, scope, clock }: EditJob): Promise<Edited | { readonly error: string }> {
+  const edits = editsOf(args).map(([e]) => e)
+  const bytes = await readWholeFile(place)
+  try {
+    const { shown } = place
+    const found = await runHeavy({ kind: 'edit', shown, bytes, edits, all: args.replace_all === true }, clock)
+    const { before, fault, change, error = '' } = found
+    if (fault === 'binary') return { error: `${shown} is a binary file.` }
+    if (fault === 'not-utf8') return { error: `${shown} is not valid UTF-8. Edit it with bash.` }
+    const known = scope.files.hashOf(place.path)
+    if (known === undefined) return { error: `${shown} must be read with read_file or diff_file before you edit it.` }
+    if (known !== before) return { error: `${shown} has changed since you read it. Read it again.` }
+    return change ? { before, change } : { error }
+  } catch (error) {
+    if (error instanceof HeavyJobError)
+      return { error: `The edits of ${place.shown} take too long. Make fewer at once.` }
+    throw error
+  }
+}
+
+function readyPlan(job: EditJob, { before, change }: Edited): ReadyPlan {
+  const { place, args } = job
   return {
     kind: 'ready',
-    header: `${place.shown} (${change.summary})`,
-    payload: { filename: 'change.diff', text: diff },
+    header: `${place.shown} (${summaryOf(args, change)})`,
+    payload: { filename: 'change.diff', text: change.diff },
     needsApproval: true,
     label: 'edit_file',
     acts: [{ act: 'exec', label: 'edit_file', name: 'edit_file' }, pathAct('write', place)],
     ...(place.linked ? { warning: `the path is a symlink to ${place.path}` } : {}),
-    fingerprint: JSON.stringify([place.path, hashOf(before), sha256(change.text)]),
+    fingerprint: JSON.stringify([place.path, before, change.hash]),
     run: () => observed(() => run(job)),
   }
 }
@@ -96,50 +123,20 @@ function editsOf(args: Args): readonly (readonly [Edit, string])[] {
   return [[{ old_string, new_string, ...(near_line === undefined ? {} : { near_line }) }, '']]
 }
 
-function readGuard(before: Buffer, place: ResolvedPath, scope: PlanScope): string | undefined {
-  if (isBinary(before)) return `${place.shown} is a binary file.`
-  if (!isExactUtf8(before)) return `${place.shown} is not valid UTF-8. Edit it with bash.`
-  const known = scope.files.hashOf(place.path)
-  if (known === undefined) return `${place.shown} must be read with read_file or diff_file before you edit it.`
-  if (known !== hashOf(before)) return `${place.shown} has changed since you read it. Read it again.`
-  return undefined
-}
-
-/** Otherwise writing it back would change bytes that no edit names. */
-function isExactUtf8(bytes: Buffer): boolean {
-  return Buffer.from(bytes.toString('utf8')).equals(bytes)
-}
-
-function changeOf(before: Buffer, args: Args): Change {
-  const text = before.toString('utf8')
-  const edits = editsOf(args)
-  if (args.replace_all) {
-    const [only] = edits
-    const done = replaceAll(text, only?.[0] ?? { old_string: '', new_string: '' })
-    return { text: done.text, summary: done.count === 1 ? '1 replacement' : `${done.count} replacements` }
-  }
-  const done = applyEdits(
-    text,
-    edits.map(([e]) => e),
-    edits.length > 1,
-  )
+function summaryOf(args: Args, { count }: Change): string {
+  const what = count === 1 ? '1 replacement' : `${count} replacements`
+  const edits = args.replace_all ? [] : editsOf(args)
   const removed = edits.reduce((n, [e]) => n + (e.new_string === '' ? e.old_string.length : 0), 0)
-  const what = edits.length === 1 ? '1 replacement' : `${edits.length} replacements`
-  return { text: done, summary: removed > 0 ? `${what}, ${removed} characters removed` : what }
+  return removed > 0 ? `${what}, ${removed} characters removed` : what
 }
 
-async function run({ args, place, rules, scope, runAs }: EditJob): Promise<ToolResult> {
+async function run(job: EditJob): Promise<ToolResult> {
+  const { args, place, rules, scope, runAs } = job
   await checkUnmoved(args.path, place, rules)
-  const before = await readWholeFile(place)
-  const guard = readGuard(before, place, scope)
-  if (guard) return failure(`Error: ${guard} Nothing was changed.`)
-  try {
-    const change = changeOf(before, args)
-    await writeWholeFile(place, change.text, runAs)
-    scope.files.markRead(place.path, sha256(change.text))
-    return success(`Edited ${place.shown}: ${change.summary}.`)
-  } catch (error) {
-    if (error instanceof EditError) return failure(`Error: The file has changed. ${error.message}`)
-    throw error
-  }
+  const edited = await edit(job)
+  if ('error' in edited) return failure(`Error: ${edited.error} Nothing was changed.`)
+  const { change } = edited
+  await writeWholeFile(place, change.text, runAs)
+  scope.files.markRead(place.path, change.hash)
+  return success(`Edited ${place.shown}: ${summaryOf(args, change)}.`)
 }

@@ -2,7 +2,7 @@ import type { CatalogTool, PlanScope, ToolResult } from '../src/tool/catalog-too
 import { defineTool } from '../src/tool/define-tool.ts'
 import { success } from '../src/tool/run-plan.ts'
 import { sha256 } from '../src/util/ids.ts'
-import { hashOf, readWholeFile, writeWholeFile } from '../src/workspace/files.ts'
+import { hashOf, readWholeFile, scanFile, writeWholeFile } from '../src/workspace/files.ts'
 import { PathError, type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import type { RunAs } from '../src/workspace/workspace.ts'
 import { checkUnmoved, observed, pathAct, planned } from './support/plans.ts'
@@ -26,9 +26,9 @@ export function createWriteFileTool({ ownPaths, runAs }: WriteFileDeps): Catalog
     planned(async () => {
       const rules = { root: scope.root, ownPaths }
       const place = await resolvePath(args.path, rules)
-      const before = place.exists ? await readWholeFile(place) : undefined
+      const before = place.exists ? await scanFile(place) : undefined
       const append = args.mode === 'append'
-      const unread = before !== undefined && scope.files.hashOf(place.path) !== hashOf(before)
+      const unread = before !== undefined && scope.files.hashOf(place.path) !== before
       const label = append ? 'append_file' : unread ? 'overwrite_file' : 'write_file'
       const warnings = [
         ...(unread && !append ? ['replaces a file that the model has not read'] : []),
@@ -60,7 +60,7 @@ async function run(
   let content = added
   if (args.mode === 'append') content = Buffer.concat([await existing(place), added])
   await writeWholeFile(place, content, runAs)
-  scope.files.markRead(place.path, hashOf(content))
+  scope.files.markRead(place.path, await hashOf(content))
   const verb = args.mode === 'append' ? 'Appended' : 'Wrote'
   return success(`${verb} ${args.content.length} characters to ${place.shown}.`)
 }

@@ -10,8 +10,9 @@ export class OutputCollector {
 
   /** Returns what was added, as it reads. */
   add(stream: 'stdout' | 'stderr', text: string): string {
-    const lines = (this.#partial[stream] + text).split('\n')
-    this.#partial[stream] = lines.pop() ?? ''
+    const end = text.lastIndexOf('\n')
+    const lines = end < 0 ? [] : (this.#partial[stream] + text.slice(0, end)).split('\n')
+    this.#partial[stream] = end < 0 ? this.#partial[stream] + text : text.slice(end + 1)
     // A line without an end is not kept back for ever.
     if (this.#partial[stream].length > MAX_HALF_CHARS) lines.push(this.#take(stream))
     const added = lines.map((line) => `${streamPrefix(stream)}${line}\n`).join('')

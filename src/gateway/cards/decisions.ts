@@ -26,8 +26,12 @@ import { findWorkstream, type Workstream } from '../../workstream/workstreams.ts
 import { mayDecide } from '../access.ts'
 import { type GatewayDeps, tell } from '../gateway-deps.ts'
 import { postCard, redrawCardsSoon } from './card-painter.ts'
+import { parseTypedAnswer } from './typed-answer.ts'
 
 const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', reject: 'rejected' }
+
+/** Longest note that is kept; the platforms' forms take less. */
+const MAX_NOTE_CHARS = 8000
 
 /** When a deleted message that is not known is looked for again, ms. */
 const LOOK_AGAIN_MS: readonly number[] = [200, 1000, 5000]
@@ -59,7 +63,9 @@ export class Decisions {
     )
     if (!user) return no(LINK_TO_DECIDE)
     if (!allowed) return no(MAY_NOT_DECIDE(workstream.owner))
-    const settled = await this.#settle(approval, OUTCOMES[action], user, note)
+    // Only now: nothing of a stranger's text is worked on.
+    const said = note === undefined ? undefined : this.#deps.redactor.redact(note.slice(0, MAX_NOTE_CHARS))
+    const settled = await this.#settle(approval, OUTCOMES[action], user, said)
     if (settled) return { effective: true, text: '' }
     return no(await this.#whyNot(id, action))
   }
@@ -72,19 +78,19 @@ export class Decisions {
 
   /** `y`, `n` or `a` as the whole message, while exactly one card is open here. True where it was an answer. */
   async typed(m: InboundMessage, user: User, workstream: Workstream): Promise<boolean> {
-    const [, letter, note] = /^\s*([yna])\s*(?:,\s*([\s\S]*\S)\s*)?$/i.exec(m.text) ?? []
-    if (letter === undefined || m.attachments.length > 0) return false
+    const answer = parseTypedAnswer(m.text)
+    if (!answer || m.attachments.length > 0) return false
     if (!mayDecide(user, m.author.bot, workstream, this.#deps.config)) return false
     const open = await openApprovals(this.#deps.store.db, workstream.id)
     const [approval] = open
     if (!approval || open.length !== 1 || (await this.#isElsewhere(m, approval))) return false
-    const outcome = ({ y: 'approved', n: 'rejected', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
+    const outcome = ({ y: 'approved', n: 'rejected', a: 'always' } as const)[answer.letter]
     if (outcome === 'always' && !approval.always) {
       const first = await claimOnce(this.#deps.store.db, m.key, this.#deps.clock.now())
       if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS_ALLOW })
       return true
     }
-    await this.#settle(approval, outcome, user, note, m.key)
+    await this.#settle(approval, outcome, user, answer.note, m.key)
     return true
   }
 
