@@ -170,8 +170,7 @@ async function historyFor(context: TurnContext, tools: ToolSnapshot, share = HIS
   const schemas = JSON.stringify(tools.specs).length / CHARS_PER_TOKEN
   const room = Math.floor(provider.contextWindow * share - schemas)
   const forTurns = room - Math.ceil(system.length / CHARS_PER_TOKEN)
-  const { above, limit } = historyStart(await journal.totalWeight(), forTurns)
-  const { rows, older } = await journal.earlier(above, limit)
+  const { rows, older } = await journal.earlier(historyStart(await journal.totalWeight(), forTurns))
   return { rows: [...rows, ...(await journal.rows())], older, system, room, current: context.turn }
 }
 

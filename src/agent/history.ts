@@ -12,13 +12,13 @@ const STEP = 0.4
 
 /**
  * Where the history of a request begins, in tokens of the workstream's weight. It moves in large steps only, so that the
- * beginning of requests stays the same for many turns and a provider's prompt cache holds. `limit`: nothing that lies
- * before it can fit.
+ * beginning of requests stays the same for many turns and a provider's prompt cache holds. Nothing that lies before
+ * `limit` can fit; a turn across the edge is left out unless it is `heavy`, when little else would remain.
  */
-export function historyStart(weight: number, room: number): { above: number; limit: number } {
+export function historyStart(weight: number, room: number): { above: number; limit: number; heavy: number } {
   const limit = Math.max(0, weight - Math.max(room, 1))
   const step = Math.max(1, Math.floor(room * STEP))
-  return { above: Math.ceil(limit / step) * step, limit }
+  return { above: Math.ceil(limit / step) * step, limit, heavy: step / 2 }
 }
 
 export interface HistoryOf {

@@ -127,18 +127,18 @@ export interface TurnsRead {
 
 /**
  * The turns before row `before` that began when the workstream weighed `above` or more; and the turn that was under way
- * then, where it began at `limit` or more. What is older is not read.
+ * then, where it weighs `heavy` or more and began at `limit` or more. What is older is not read.
  */
 export async function readTurnsSince(
   db: Db,
   workstream: string,
-  { above, limit, before }: { above: number; limit: number; before: number },
+  { above, limit, heavy, before }: { above: number; limit: number; heavy: number; before: number },
 ): Promise<TurnsRead> {
   const border = above <= 0 ? undefined : await lastRow(db, workstream, { total: above, before })
   if (!border) return { rows: await readBetween(db, workstream, 0, before), begin: 0, older: false }
   const previous = await lastRowBeforeTurn(db, workstream, border.turn_id)
   const begin = previous?.total ?? 0
-  if (begin >= limit) {
+  if (begin >= limit && (await totalAfterTurn(db, border.turn_id)) - begin >= heavy) {
     const rows = await readBetween(db, workstream, previous?.id ?? 0, before)
     return { rows, begin, older: previous !== undefined }
   }
@@ -203,6 +203,17 @@ async function lastRowBeforeTurn(db: Db, workstream: string, turn: string): Prom
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst()
+}
+
+async function totalAfterTurn(db: Db, turn: string): Promise<number> {
+  const row = await db
+    .selectFrom('journal')
+    .select('total')
+    .where('turn_id', '=', turn)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.total ?? 0
 }
 
 function toRow(row: Selectable<Tables['journal']>): JournalRow {

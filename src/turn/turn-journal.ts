@@ -48,12 +48,12 @@ export class TurnJournal {
   }
 
   /** The turns before this one, as `readTurnsSince` gives them. */
-  async earlier(above: number, limit: number): Promise<TurnsRead> {
+  async earlier({ above, limit, heavy }: { above: number; limit: number; heavy: number }): Promise<TurnsRead> {
     const known = this.#earlier
     if (known && known.above === above && (known.begin >= limit || known.begin === above)) return known
     const [first] = await this.rows()
     const before = first?.id ?? Number.MAX_SAFE_INTEGER
-    const read = await readTurnsSince(this.#store.db, this.#claim.workstream, { above, limit, before })
+    const read = await readTurnsSince(this.#store.db, this.#claim.workstream, { above, limit, heavy, before })
     this.#earlier = { ...read, above }
     return this.#earlier
   }

@@ -109,7 +109,7 @@ async function createIndexes(db: Db): Promise<void> {
   await index('inbox_ws', 'inbox', ['ws_id', 'id'])
   await index('inbox_sent', 'inbox', ['ws_id', 'sent_at'])
   await index('turns_active', 'turns', ['ws_id'], 'ended_at is null')
-  await index('journal_turn', 'journal', ['turn_id', 'id'])
+  await index('journal_turn', 'journal', ['turn_id', 'id', 'total'])
   await index('journal_row', 'journal', ['ws_id', 'id', 'total'])
   await index('journal_total', 'journal', ['ws_id', 'total', 'id', 'turn_id'])
   await index('approvals_open', 'approvals', ['ws_id', 'card_up_to_date'], `state = 'open'`)
