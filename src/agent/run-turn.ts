@@ -250,6 +250,7 @@ async function closeCards(tx: Tx, { turn, workstream, deps }: TurnContext): Prom
   for (const approval of await openApprovals(tx.db, workstream.id)) {
     if (approval.turn !== turn) continue
     await settleApproval(tx, { id: approval.id, outcome: 'stopped', by: 'turnstone' }, deps.clock.now())
+    await deps.queue.cancel(tx, { kind: 'expire', approval: approval.id })
   }
 }
 
