@@ -151,6 +151,7 @@ export async function newestMessages(
       .selectFrom('inbox')
       .select(['id', 'bot'])
       .where('ws_id', '=', workstream)
+      .orderBy('sent_at', 'desc')
       .orderBy('id', 'desc')
       .limit(limit)
       .execute()

@@ -10,7 +10,7 @@ import { countQueued } from '../../../src/turn/inbox-messages.ts'
 import { countOpenWorkstreams, findOpenWorkstream } from '../../../src/workstream/workstreams.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
 import { FakePlatform } from '../../support/fake-adapter.ts'
-import { fillDatabase } from '../../support/fill.ts'
+import { fillDatabase, fillTurns } from '../../support/fill.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
 import { watchStatements } from '../../support/statements.ts'
@@ -52,9 +52,23 @@ function faults(handle: Database.Database, source: string): readonly string[] {
       const [, index] = /^SCAN \w+ USING (?:COVERING )?INDEX (\w+)/.exec(detail) ?? []
       if (index !== undefined && UNDER_WAY.includes(index)) return false
       if (index !== undefined && COUNTS.includes(index)) return !source.includes('count(*)')
+      // Open cards of one conversation are few.
+      if (detail.startsWith('USE TEMP B-TREE')) return !source.includes(`"state" = 'open'`)
       const [, table] = /^SCAN (\w+)/.exec(detail) ?? []
       return table !== undefined && !SMALL.has(table)
     })
+}
+
+/** Conditions that only what is under way fulfils; such a question must not go through all of a conversation. */
+const NARROW = /"state" = '(?:queued|taken)'|"card_up_to_date" = 0|"reacted" = 1|"ended_at" is null|'card'/
+const NARROW_PLAN =
+  /INDEX (?:inbox_queued|inbox_taken|inbox_reacted|turns_active|approvals_old_card|posts_card_in_flight|sqlite_autoindex\w+)|PRIMARY KEY/
+
+function wide(handle: Database.Database, source: string): boolean {
+  if (!NARROW.test(source)) return false
+  const values = Array.from({ length: source.split('?').length - 1 }, () => null)
+  const steps = handle.prepare(`explain query plan ${source}`).all(...values) as { detail: string }[]
+  return !steps.some((s) => NARROW_PLAN.test(s.detail))
 }
 
 const plansOf = (handle: Database.Database): string[] =>
@@ -64,6 +78,9 @@ beforeAll(async () => {
   const first = await startEngine({ model: new ScriptedModel('hi'), file })
   await first.inbox.message(message('alice', 'hello', { id: 'c1' }))
   await until(() => first.counts.includes('turns_done'))
+  const here = await findOpenWorkstream(first.store.db, 'discord', 'c1')
+  // More than fits the model's window.
+  await fillTurns(first.store, here?.id ?? '', 300, 400)
   await fillDatabase(first.store, 2000)
   await first.stop(5000)
   const watch = watchStatements()
@@ -136,6 +153,8 @@ async function liveThrough(): Promise<void> {
   await e.inbox.missedConversations('discord')
   for (const name of ['status', 'usage', 'approvals', 'help', 'model', 'stop']) await command(name)
   await command('approvals', { revoke: 'act' })
+  await e.inbox.command({ key: 'k', platform: 'discord', by, channel: 'chan', name: 'status', args: {} })
+  await e.inbox.message({ ...message('alice', 'a bot begins', { id: 'c2' }), author: { ...by, bot: true } })
   await command('link', { token: `ts_${'0'.repeat(64)}` })
   await command('ask', { prompt: 'and this?' })
   await command('close')
@@ -166,9 +185,15 @@ describe('E4 G2: on a filled database', () => {
     expect(plansOf(handle)).toEqual([])
   })
 
+  it('E4 G2 what is under way is found without going through all of a conversation', () => {
+    expect([...sources].filter((source) => NARROW.test(source)).length).toBeGreaterThan(7)
+    expect([...sources].filter((source) => wide(handle, source))).toEqual([])
+  })
+
   it('E4 G2 has really looked at what the product asks', () => {
     expect(sources.size).toBeGreaterThan(70)
     const text = [...sources].join('\n')
+    expect(text).toContain('order by "total" desc')
     for (const table of GROWING) expect(text, table).toContain(`"${table}"`)
     for (const table of GROWING.filter((t) => !['files_read', 'grants', 'jobs', 'blobs'].includes(t))) {
       const { n } = handle.prepare(`select count(*) as n from ${table}`).get() as { n: number }
