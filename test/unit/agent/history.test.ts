@@ -55,7 +55,7 @@ describe('E3a, G1: of a long history', () => {
     const step = { calls: [{ name: 'probe', args: { text: 'y' } }] }
     const model = withWindow(new ScriptedModel('hi', step, step, 'done'), 8000)
     await begin({ model, tools: [probe] })
-    await fillTurns(e.store, await conversation(), 5000, 400)
+    await fillTurns(e.store, await conversation(), 2000, 400)
     watch.reset()
     await ask('and now?')
     expect(probe.runs).toHaveLength(2)
@@ -64,7 +64,7 @@ describe('E3a, G1: of a long history', () => {
     // A turn is three rows; two of them are sent.
     expect(watch.rowsOf('journal')).toBeLessThan(2 * sent)
     const texts = textsOf(model.requests.at(-1)?.messages ?? []).join('\n')
-    expect(texts).toContain('question 4999')
+    expect(texts).toContain('question 1999')
     expect(texts).not.toContain('question 100 ')
   })
 
