@@ -4,8 +4,10 @@ import { PostRefusedError } from '../channel/post-once.ts'
 import type { JobRun } from '../jobs/job-queue.ts'
 import type { Tx } from '../store/store.ts'
 import { finishMessages, queuedMessages, stopQueued } from '../turn/inbox-messages.ts'
-import { append, type JournalEntry, resumePoint, startedHeader } from '../turn/journal.ts'
+import { append, type JournalEntry } from '../turn/journal.ts'
+import { resumePoint, startedHeader } from '../turn/resume.ts'
 import { stopSignal } from '../turn/turn.ts'
+import { TurnJournal } from '../turn/turn-journal.ts'
 import { activeTurn, countStart, createTurn, endTurn, forgiveStart, isStopRequested, moveTurn } from '../turn/turns.ts'
 import { eventsOf } from '../turn/view-events.ts'
 import { shortId } from '../util/ids.ts'
@@ -185,6 +187,7 @@ async function contextOf(
     workstream,
     turn,
     claim,
+    journal: new TurnJournal(deps.store, claim, turn),
     alias,
     provider: await deps.models.get(alias),
     root: await deps.workspaceOf(workstream.id),
@@ -247,6 +250,7 @@ async function closeCards(tx: Tx, { turn, workstream, deps }: TurnContext): Prom
   for (const approval of await openApprovals(tx.db, workstream.id)) {
     if (approval.turn !== turn) continue
     await settleApproval(tx, { id: approval.id, outcome: 'stopped', by: 'turnstone' }, deps.clock.now())
+    await deps.queue.cancel(tx, { kind: 'expire', approval: approval.id })
   }
 }
 

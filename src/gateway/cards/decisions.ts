@@ -19,7 +19,7 @@ import {
 } from '../../copy/chat.ts'
 import type { User } from '../../identity/users.ts'
 import { audit } from '../../store/audit.ts'
-import { claimOnce } from '../../store/seen.ts'
+import { claimOnce, throttle } from '../../store/seen.ts'
 import { addressOfTurn } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
 import { findWorkstream, type Workstream } from '../../workstream/workstreams.ts'
@@ -33,6 +33,7 @@ const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always:
 /** Longest note that is kept; the platforms' forms take less. */
 const MAX_NOTE_CHARS = 8000
 
+const DAY_MS = 86_400_000
 /** When a deleted message that is not known is looked for again, ms. */
 const LOOK_AGAIN_MS: readonly number[] = [200, 1000, 5000]
 
@@ -52,15 +53,14 @@ export class Decisions {
     if (!approval || !workstream) return no(UNKNOWN_CARD)
     const user = by.bot ? undefined : await identities.userOf(platform, by.id)
     const allowed = user !== undefined && mayDecide(user, by.bot, workstream, config)
-    await store.transaction((tx) =>
-      audit(tx, {
-        at: clock.now(),
-        actor: user?.name ?? `${platform}:${by.id}`,
-        action: 'press',
-        workstream: workstream.id,
-        detail: `${id} ${action}${allowed ? '' : ' refused'}`,
-      }),
-    )
+    const actor = user?.name ?? `${platform}:${by.id}`
+    const detail = `${id} ${action}${allowed ? '' : ' refused'}`
+    await store.transaction(async (tx) => {
+      const now = clock.now()
+      // Who may not decide can press as often as they like.
+      if (!allowed && !(await throttle(tx.db, `press:${actor}:${id}`, DAY_MS, now))) return
+      await audit(tx, { at: now, actor, action: 'press', workstream: workstream.id, detail })
+    })
     if (!user) return no(LINK_TO_DECIDE)
     if (!allowed) return no(MAY_NOT_DECIDE(workstream.owner))
     // Only now: nothing of a stranger's text is worked on.
@@ -118,7 +118,9 @@ export class Decisions {
         ? { id, outcome: 'expired' as const, by: 'turnstone' }
         : { id, outcome: wished, by: user.name, ...(note === undefined ? {} : { note }) }
       const done = await settleApproval(tx, decision, now)
-      if (done) await queue.send(tx, { kind: 'turn', workstream })
+      if (!done) return undefined
+      await queue.cancel(tx, { kind: 'expire', approval: id })
+      await queue.send(tx, { kind: 'turn', workstream })
       return done
     })
     redrawCardsSoon(this.#deps)
@@ -140,6 +142,7 @@ export class Decisions {
     const { store, clock, queue } = this.#deps
     await store.transaction(async (tx) => {
       await settleApproval(tx, { id, outcome: 'unshowable', by: 'turnstone' }, clock.now())
+      await queue.cancel(tx, { kind: 'expire', approval: id })
       await queue.send(tx, { kind: 'turn', workstream })
     })
   }
