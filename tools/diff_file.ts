@@ -45,6 +45,7 @@ export function createDiffFileTool({ ownPaths, clock }: DiffFileDeps): CatalogTo
         label: 'diff_file',
         acts: [{ act: 'exec', label: 'diff_file', name: 'diff_file' }, ...places.map((p) => pathAct('read', p))],
         fingerprint: JSON.stringify(places.map((p) => p.path)),
+        effects: { reads: places.map((p) => p.path) },
         run: ({ resultLimit }) => observed(() => run(args, { a, b, rules, clock }, resultLimit, scope)),
       }
     }),

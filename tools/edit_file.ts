@@ -1,14 +1,24 @@
+import type { Locks } from '../src/jobs/locks.ts'
 import type { CatalogTool, PlanScope, ReadyPlan, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
 import type { Clock } from '../src/util/time.ts'
-import { readWholeFile, writeWholeFile } from '../src/workspace/files.ts'
+import { readWholeFile, scanFile, writeWholeFile } from '../src/workspace/files.ts'
 import { type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import type { RunAs } from '../src/workspace/workspace.ts'
 import file from './edit_file.json' with { type: 'json' }
 import type { Edit } from './support/edits.ts'
 import type { EditedFile } from './support/heavy-jobs.ts'
-import { checkUnmoved, invalid, NOT_VALID, observed, pathAct, planned } from './support/plans.ts'
+import {
+  changedMeanwhile,
+  checkUnmoved,
+  fileLock,
+  invalid,
+  NOT_VALID,
+  observed,
+  pathAct,
+  planned,
+} from './support/plans.ts'
 import { HeavyJobError, runHeavy } from './support/run-heavy.ts'
 
 interface Args {
@@ -30,21 +40,22 @@ export interface EditFileDeps {
   readonly ownPaths: readonly string[]
   readonly runAs: RunAs | undefined
   readonly clock: Clock
+  readonly locks: Locks
 }
 
 /** Exact replacements in a file that was read and has not changed since. */
-export function createEditFileTool({ ownPaths, runAs, clock }: EditFileDeps): CatalogTool {
+export function createEditFileTool({ ownPaths, runAs, clock, locks }: EditFileDeps): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
       const wrong = shapeFault(args)
       if (wrong) return invalid(NOT_VALID, `Error: ${wrong}`)
       const rules = { root: scope.root, ownPaths }
       const place = await resolvePath(args.path, rules)
-      const job = { args, place, rules, scope, runAs, clock }
-      const edited = await edit(job)
+      const edited = await edit({ args, place, scope, clock })
       if ('error' in edited) return invalid(place.shown, `Error: ${edited.error}`)
       if (edited.change.diff.length > MAX_SHOWN_CHARS) return invalid(place.shown, `Error: ${TOO_LARGE}`)
-      return readyPlan(job, edited)
+      const job = { args, place, rules, scope, runAs, edited }
+      return readyPlan(job, (run) => locks.run(fileLock(place), run))
     }),
   )
 }
@@ -52,32 +63,38 @@ export function createEditFileTool({ ownPaths, runAs, clock }: EditFileDeps): Ca
 const TOO_LARGE =
   'The change is too large to be shown to the person who approves it. Make several smaller edits, or use bash.'
 
+interface Edited {
+  /** Hash of the content before. */
+  readonly before: string
+  readonly change: Change
+}
+
 interface EditJob {
   readonly args: Args
   readonly place: ResolvedPath
   readonly rules: PathRules
   readonly scope: PlanScope
   readonly runAs: RunAs | undefined
-  readonly clock: Clock
-}
-
-interface Edited {
-  /** Of the content before. */
-  readonly before: string
-  readonly change: Change
+  readonly edited: Edited
 }
 
 /** The file with its edits made, or what is wrong: for the model. */
-async function edit({ args, place, scope, clock }: EditJob): Promise<Edited | { readonly error: string }> {
+async function edit({
+  args,
+  place,
+  scope,
+  clock,
+}: Pick<EditJob, 'args' | 'place' | 'scope'> & { clock: Clock }): Promise<Edited | { readonly error: string }> {
   const edits = editsOf(args).map(([e]) => e)
-  const bytes = await readWholeFile(place)
+  const written = await scope.earlier.contentOf(place.path)
+  const bytes = written ?? (await readWholeFile(place))
   try {
     const { shown } = place
     const found = await runHeavy({ kind: 'edit', shown, bytes, edits, all: args.replace_all === true }, clock)
     const { before, fault, change, error = '' } = found
     if (fault === 'binary') return { error: `${shown} is a binary file.` }
     if (fault === 'not-utf8') return { error: `${shown} is not valid UTF-8. Edit it with bash.` }
-    const known = scope.files.hashOf(place.path)
+    const known = written || scope.earlier.reads(place.path) ? before : scope.files.hashOf(place.path)
     if (known === undefined) return { error: `${shown} must be read with read_file or diff_file before you edit it.` }
     if (known !== before) return { error: `${shown} has changed since you read it. Read it again.` }
     return change ? { before, change } : { error }
@@ -88,8 +105,9 @@ async function edit({ args, place, scope, clock }: EditJob): Promise<Edited | { 
   }
 }
 
-function readyPlan(job: EditJob, { before, change }: Edited): ReadyPlan {
+function readyPlan(job: EditJob, locked: (run: () => Promise<ToolResult>) => Promise<ToolResult>): ReadyPlan {
   const { place, args } = job
+  const { before, change } = job.edited
   return {
     kind: 'ready',
     header: `${place.shown} (${summaryOf(args, change)})`,
@@ -99,7 +117,8 @@ function readyPlan(job: EditJob, { before, change }: Edited): ReadyPlan {
     acts: [{ act: 'exec', label: 'edit_file', name: 'edit_file' }, pathAct('write', place)],
     ...(place.linked ? { warning: `the path is a symlink to ${place.path}` } : {}),
     fingerprint: JSON.stringify([place.path, before, change.hash]),
-    run: () => observed(() => run(job)),
+    effects: { writes: { path: place.path, content: async () => Buffer.from(change.text) } },
+    run: () => observed(() => locked(() => run(job))),
   }
 }
 
@@ -130,12 +149,17 @@ function summaryOf(args: Args, { count }: Change): string {
   return removed > 0 ? `${what}, ${removed} characters removed` : what
 }
 
-async function run(job: EditJob): Promise<ToolResult> {
-  const { args, place, rules, scope, runAs } = job
+/** Writes what was planned, or nothing: the file must be what the plan was made for. */
+async function run({ args, place, rules, scope, runAs, edited }: EditJob): Promise<ToolResult> {
+  const { before, change } = edited
   await checkUnmoved(args.path, place, rules)
-  const edited = await edit(job)
-  if ('error' in edited) return failure(`Error: ${edited.error} Nothing was changed.`)
-  const { change } = edited
+  const now = await scanFile(place)
+  if (now !== before) return failure(`Error: ${changedMeanwhile(place)}`)
+  if (scope.files.hashOf(place.path) !== before) {
+    return failure(
+      `Error: ${place.shown} must be read with read_file or diff_file before you edit it. Nothing was changed.`,
+    )
+  }
   await writeWholeFile(place, change.text, runAs)
   scope.files.markRead(place.path, change.hash)
   return success(`Edited ${place.shown}: ${summaryOf(args, change)}.`)

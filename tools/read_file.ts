@@ -35,7 +35,6 @@ export function createReadFileTool({ ownPaths }: ReadFileDeps): CatalogTool {
     planned(async () => {
       const rules = { root: scope.root, ownPaths }
       const place = await resolvePath(args.path, rules)
-      await markEarly(place, scope)
       return {
         kind: 'ready',
         header: place.shown,
@@ -44,17 +43,11 @@ export function createReadFileTool({ ownPaths }: ReadFileDeps): CatalogTool {
         label: 'read_file',
         acts: [{ act: 'exec', label: 'read_file', name: 'read_file' }, pathAct('read', place)],
         fingerprint: JSON.stringify([place.path, args.offset, args.limit]),
+        effects: { reads: [place.path] },
         run: ({ resultLimit }) => observed(() => run(args, { place, rules }, scope, resultLimit - NOTE_CHARS)),
       }
     }),
   )
-}
-
-/** An edit in the same step relies on this read: inside the workspace it counts as soon as it is planned. */
-async function markEarly(place: ResolvedPath, scope: PlanScope): Promise<void> {
-  if (place.zone !== 'workspace' || !place.exists) return
-  const hash = await scanFile(place).catch(() => undefined)
-  if (hash !== undefined) scope.files.markRead(place.path, hash)
 }
 
 async function run(

@@ -1,27 +1,11 @@
 import { createHash } from 'node:crypto'
 import { encodePostKey } from '../../src/channel/post-key.ts'
-import type { ToolState, TurnView, ViewItem } from '../../src/channel/turn-view.ts'
+import type { TurnView, ViewItem } from '../../src/channel/turn-view.ts'
+import { TOOL_STATES } from '../../src/copy/turn.ts'
 import { oneLine } from '../../src/util/visible.ts'
 import { closeFences } from '../markdown/fences.ts'
 import { LIMITS } from './limits.ts'
 import { inlineCode, isBlank, type RenderMemo, renderParts } from './markdown.ts'
-
-const SIGNS: Readonly<Record<ToolState, string>> = {
-  running: '⏳',
-  done: '✅',
-  failed: '❌',
-  denied: '🚫',
-  interrupted: '⚠️',
-  stopped: '⏹️',
-}
-
-/** States that the sign alone does not tell. */
-const WORDS: Partial<Record<ToolState, string>> = {
-  failed: 'failed',
-  denied: 'denied',
-  interrupted: 'interrupted, outcome unknown',
-  stopped: 'stopped',
-}
 
 /** Longest header on a tool's line, and how much of a running tool's output is shown; UTF-16 units and lines. */
 const MAX_HEADER_CHARS = 200
@@ -68,8 +52,8 @@ function itemMarkdown(item: ViewItem): string {
         ? `⚠️ **${oneLine(item.text, 1500).replaceAll('*', '\\*')}**`
         : `-# ${oneLine(item.text, 1500)}`
     case 'tool': {
-      const word = WORDS[item.state] ? ` · ${WORDS[item.state]}` : ''
-      const line = `-# ${SIGNS[item.state]} ${inlineCode(toolText(item.tool, item.header))}${word}`
+      const { sign, word } = TOOL_STATES[item.state]
+      const line = `-# ${sign} ${inlineCode(toolText(item.tool, item.header))}${word && ` · ${word}`}`
       return item.state === 'running' && item.tail ? `${line}\n${tailBlock(item.tail)}` : line
     }
   }

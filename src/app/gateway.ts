@@ -16,6 +16,7 @@ import { Identities } from '../identity/identities.ts'
 import { createLocalJobs } from '../jobs/local-jobs.ts'
 import { createLocalLocks } from '../jobs/local-locks.ts'
 import { createLocalSignals } from '../jobs/local-signals.ts'
+import type { Locks } from '../jobs/locks.ts'
 import { createModelRegistry } from '../model/model-registry.ts'
 import { acquireOwnerLock, type OwnerLock } from '../store/owner-lock.ts'
 import { openStore, type SqliteStore, type Store } from '../store/store.ts'
@@ -157,7 +158,7 @@ class GatewayProcess implements Gateway {
       identities,
       adapters,
     }
-    const tools = createTools(this.#toolDeps(workspace.runAs))
+    const tools = createTools(this.#toolDeps(workspace.runAs, locks))
     const engine = composeEngine(deps, {
       models,
       catalog: createToolCatalog(() => tools, log),
@@ -185,12 +186,13 @@ class GatewayProcess implements Gateway {
     }
   }
 
-  #toolDeps(runAs: RunAs | undefined): ToolDeps {
+  #toolDeps(runAs: RunAs | undefined, locks: Locks): ToolDeps {
     const { databaseFile, file, tools, sandbox } = this.#config
     const database = ['', '-wal', '-shm', '-journal', '-lock'].map((end) => databaseFile + end)
     const own = [...(file === undefined ? [] : [file]), ...(databaseFile === ':memory:' ? [] : database)]
     return {
       clock: this.#clock,
+      locks,
       timeoutMs: tools.timeout * 1000,
       runAs,
       ownPaths: own.flatMap((path) => [path, realOf(path)]),

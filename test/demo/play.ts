@@ -87,7 +87,7 @@ async function approved(scene: Scene, sabotage: boolean): Promise<void> {
 async function refused(scene: Scene): Promise<void> {
   const card = await ask(scene, 'run echo never')
   await press(scene, card, 'reject')
-  const text = await answer(scene, 'returned', 'Denied by user')
+  const text = await answer(scene, 'returned', 'Rejected by alice')
   scene.checks.check('a refused call is not run, and the model is told', text.includes('It was not run'), text)
 }
 

@@ -36,6 +36,8 @@ export async function startEngine(options: {
   config?: (config: Config) => Config
   secrets?: readonly string[]
   channel?: Platform
+  /** The workspace of every workstream. */
+  root?: string
 }) {
   const clock = options.clock ?? systemClock
   const base = loadConfig({}, { env: {}, cwd: mkdtempSync(join(tmpdir(), 'engine-')), home: '/nonexistent' })
@@ -71,7 +73,7 @@ export async function startEngine(options: {
   const { inbox, handleJob } = composeEngine(deps, {
     models,
     catalog: createToolCatalog(() => options.tools ?? [], log),
-    workspaceOf: async () => tmpdir(),
+    workspaceOf: async () => options.root ?? tmpdir(),
     count: (what) => counts.push(what),
   })
   await queue.work(handleJob, { concurrency: 8 })

@@ -11,7 +11,7 @@ const CONTEXT_LINES = 3
 export function changeDiff(name: string, before: string, after: string): string {
   const options = { context: CONTEXT_LINES, maxEditLength: MAX_EDITS }
   const shortest = createTwoFilesPatch(name, name, before, after, undefined, undefined, options)
-  return shortest ?? oneBlock(name, before, after)
+  return shortest?.replace(/^Index: .*\n=+\n/, '') ?? oneBlock(name, before, after)
 }
 
 function oneBlock(name: string, before: string, after: string): string {

@@ -251,7 +251,7 @@ describe('approvals', () => {
     expect(act.runs).toEqual([])
     expect(look.runs).toEqual(['b'])
     const tools = model.requests[1]?.messages.filter((m) => m.role === 'tool') ?? []
-    expect(tools.map((m) => textOf(m.content))).toEqual(['Denied by user: not today. It was not run.', 'look ran b'])
+    expect(tools.map((m) => textOf(m.content))).toEqual(['Rejected by alice: not today. It was not run.', 'look ran b'])
   })
 
   it('passes a note beside an approval on after the results', async () => {
