@@ -153,7 +153,7 @@ export class DiscordCanvas implements TurnCanvas {
       signal.throwIfAborted()
       if (version !== this.#version) {
         version = this.#version
-        parts = this.#view ? renderView(this.#view, this.#turn, this.#memo) : []
+        parts = this.#view ? await renderView(this.#view, this.#turn, this.#memo) : []
       }
       const next = parts.find((part) => !failed.has(part.key) && this.#differs(part))
       if (!next) break

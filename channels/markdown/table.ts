@@ -6,6 +6,11 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu
 const NO_WIDTH = /\p{Mn}|\p{Cf}/gu
 
+/** Whether the line may be the one between a table's header and its rows, quote and list marks before it included. */
+export function isDelimiter(line: string): boolean {
+  return line.includes('-') && /^[-\s|:>*+\d.)]+$/.test(line)
+}
+
 /** Columns a text takes in a fixed-width font; East Asian and emoji count two. */
 function columns(text: string): number {
   const shown = text.replace(NO_WIDTH, '')
@@ -26,7 +31,8 @@ export function rowCells(line: string): string[] {
  */
 export function alignRows(rows: readonly (readonly string[])[], align: readonly (string | null)[] = []): string[] {
   const count = Math.max(0, ...rows.map((r) => r.length))
-  const widths = Array.from({ length: count }, (_, i) => Math.max(1, ...rows.map((r) => columns(r[i] ?? ''))))
+  const widths = Array<number>(count).fill(1)
+  for (const r of rows) for (const [i, cell] of r.entries()) widths[i] = Math.max(widths[i] ?? 1, columns(cell))
   const draw = (row: readonly string[]): string =>
     widths
       .map((width, i) => {
@@ -49,20 +55,30 @@ export function tableLines(table: Table): string[] {
   return alignRows(rows, table.align ?? [])
 }
 
+/** Widths of rows that were measured before: a table is measured again for each row that is added. */
+const MEASURED = new WeakMap<readonly string[], readonly number[]>()
+
+function widthsOf(row: readonly string[]): readonly number[] {
+  let widths = MEASURED.get(row)
+  if (!widths) {
+    widths = row.map(columns)
+    MEASURED.set(row, widths)
+  }
+  return widths
+}
+
 /** The most UTF-16 units `alignRows` makes of these rows, line breaks included. Never falls while a cell or row is added. */
 export function alignedSize(rows: readonly (readonly string[])[]): number {
-  const count = Math.max(0, ...rows.map((r) => r.length))
-  let width = COLUMN_GAP.length * Math.max(0, count - 1) + 1
+  const widest: number[] = []
   let narrow = 0
-  for (let i = 0; i < count; i++) {
-    let widest = 1
-    for (const row of rows) {
-      const cell = row[i] ?? ''
-      const shown = columns(cell)
-      widest = Math.max(widest, shown)
-      narrow += Math.max(0, cell.length - shown)
+  for (const row of rows) {
+    const widths = widthsOf(row)
+    for (let i = 0; i < row.length; i++) {
+      const shown = widths[i] ?? 0
+      widest[i] = Math.max(widest[i] ?? 1, shown)
+      narrow += Math.max(0, (row[i]?.length ?? 0) - shown)
     }
-    width += widest
   }
+  const width = widest.reduce((sum, n) => sum + n, COLUMN_GAP.length * Math.max(0, widest.length - 1) + 1)
   return (rows.length + 1) * width + narrow
 }

@@ -1,8 +1,9 @@
 import type { Nodes, Table } from 'mdast'
+import { blockStarts } from '../markdown/blocks.ts'
 import { closeFences } from '../markdown/fences.ts'
 import { parseMarkdown } from '../markdown/parse.ts'
 import { splitMarkdown } from '../markdown/split.ts'
-import { alignedSize, tableLines } from '../markdown/table.ts'
+import { alignedSize, isDelimiter, tableLines } from '../markdown/table.ts'
 import { LIMITS } from './limits.ts'
 
 const REFERENCES = /<(?=!(?:channel|here|everyone|subteam\^|date\^)|@[UWB][A-Z0-9]|#[CGD][A-Z0-9])/g
@@ -71,19 +72,17 @@ export function splitParts(source: string): MarkdownPart[] {
 
 /** Ranges of at most `topLevel` blocks each. */
 function groups(source: string): [number, number][] {
-  if (source.split('\n').length <= LIMITS.topLevel) return [[0, source.length]]
-  const blocks = parseMarkdown(source).children
-  const starts: number[] = [0]
-  for (let i = LIMITS.topLevel; i < blocks.length; i += LIMITS.topLevel) {
-    const at = blocks[i]?.position?.start.offset
-    if (at !== undefined) starts.push(at)
+  const starts = [0]
+  let blocks = 0
+  for (const at of blockStarts(source)) {
+    if (blocks++ % LIMITS.topLevel === 0 && blocks > 1) starts.push(at)
   }
   return starts.map((start, i) => [start, starts[i + 1] ?? source.length])
 }
 
 /** One table of a message stays a table if Slack takes its size; the others become aligned code. */
 export function fitTables(text: string): string {
-  if (!text.includes('|')) return text
+  if (!text.includes('|') || !text.split('\n').some(isDelimiter)) return text
   const tables: { table: Table; top: boolean }[] = []
   const root = parseMarkdown(text)
   const walk = (node: Nodes, top: boolean): void => {
