@@ -136,7 +136,7 @@ async function run(job: EditJob): Promise<ToolResult> {
   const edited = await edit(job)
   if ('error' in edited) return failure(`Error: ${edited.error} Nothing was changed.`)
   const { change } = edited
-  await writeWholeFile(place, change.text, runAs)
+  await writeWholeFile(place, change.bytes, runAs)
   scope.files.markRead(place.path, change.hash)
   return success(`Edited ${place.shown}: ${summaryOf(args, change)}.`)
 }

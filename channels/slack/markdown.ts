@@ -1,9 +1,9 @@
 import type { Nodes, Table } from 'mdast'
 import { blockStarts } from '../markdown/blocks.ts'
-import { closeFences } from '../markdown/fences.ts'
+import { closeFences, type Fence, fenceLine } from '../markdown/fences.ts'
 import { parseMarkdown } from '../markdown/parse.ts'
 import { splitMarkdown } from '../markdown/split.ts'
-import { alignedSize, isDelimiter, tableLines } from '../markdown/table.ts'
+import { alignedSize, alignRows, isDelimiter, rowCells, tableLines } from '../markdown/table.ts'
 import { LIMITS } from './limits.ts'
 
 const REFERENCES = /<(?=!(?:channel|here|everyone|subteam\^|date\^)|@[UWB][A-Z0-9]|#[CGD][A-Z0-9])/g
@@ -81,8 +81,9 @@ function groups(source: string): [number, number][] {
 }
 
 /** One table of a message stays a table if Slack takes its size; the others become aligned code. */
-export function fitTables(text: string): string {
-  if (!text.includes('|') || !text.split('\n').some(isDelimiter)) return text
+export function fitTables(whole: string): string {
+  if (!whole.includes('|') || !whole.split('\n').some(isDelimiter)) return whole
+  const text = withoutLongTables(whole)
   const tables: { table: Table; top: boolean }[] = []
   const root = parseMarkdown(text)
   const walk = (node: Nodes, top: boolean): void => {
@@ -101,6 +102,30 @@ export function fitTables(text: string): string {
     out = out.slice(0, from) + lines.join(`\n${head}`) + out.slice(to)
   }
   return out
+}
+
+/** Tables at the top with more rows than Slack takes, as aligned code: without a parser, which takes long for them. */
+function withoutLongTables(text: string): string {
+  const lines = text.split('\n')
+  const out: string[] = []
+  let fence: Fence | undefined
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? ''
+    const found = fenceLine(line, fence)
+    fence = found.kind === 'open' ? found.fence : found.kind === 'inside' ? fence : undefined
+    let end = at
+    if (found.kind === 'text' && /^ {0,3}\|/.test(line) && isDelimiter(lines[at + 1] ?? '')) {
+      while (/^ {0,3}\|/.test(lines[end] ?? '')) end++
+    }
+    if (end - at <= LIMITS.tableRows + 1) {
+      out.push(line)
+      continue
+    }
+    const rows = [line, ...lines.slice(at + 2, end)].map(rowCells)
+    out.push(codeBlock(alignRows(rows).join('\n')))
+    at = end - 1
+  }
+  return out.join('\n')
 }
 
 function isNative({ children }: Table): boolean {
