@@ -145,7 +145,9 @@ class PartBuilder {
     const head = this.#head
     this.#head = undefined
     if (this.#table && bar) {
-      const table = { ...this.#table, rows: [...this.#table.rows, rowCells(line)], plain: this.#table.plain + added }
+      // The same list grows: what was measured of it is not measured again.
+      this.#table.rows.push(rowCells(line))
+      const table = { ...this.#table, plain: this.#table.plain + added }
       const total = table.before + Math.max(table.plain, this.#sizeOf(table.rows))
       if (total > this.#options.limit) return false
       this.#table = table

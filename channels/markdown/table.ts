@@ -55,30 +55,34 @@ export function tableLines(table: Table): string[] {
   return alignRows(rows, table.align ?? [])
 }
 
-/** Widths of rows that were measured before: a table is measured again for each row that is added. */
-const MEASURED = new WeakMap<readonly string[], readonly number[]>()
-
-function widthsOf(row: readonly string[]): readonly number[] {
-  let widths = MEASURED.get(row)
-  if (!widths) {
-    widths = row.map(columns)
-    MEASURED.set(row, widths)
-  }
-  return widths
+interface Measured {
+  rows: number
+  readonly widest: number[]
+  narrow: number
 }
 
-/** The most UTF-16 units `alignRows` makes of these rows, line breaks included. Never falls while a cell or row is added. */
-export function alignedSize(rows: readonly (readonly string[])[]): number {
-  const widest: number[] = []
-  let narrow = 0
-  for (const row of rows) {
-    const widths = widthsOf(row)
-    for (let i = 0; i < row.length; i++) {
-      const shown = widths[i] ?? 0
-      widest[i] = Math.max(widest[i] ?? 1, shown)
-      narrow += Math.max(0, (row[i]?.length ?? 0) - shown)
+/** What is known of lists of rows, which only ever grow: a table is measured again for each row that is added. */
+const MEASURED = new WeakMap<readonly (readonly string[])[], Measured>()
+
+function measured(rows: readonly (readonly string[])[]): Measured {
+  const known = MEASURED.get(rows) ?? { rows: 0, widest: [], narrow: 0 }
+  for (; known.rows < rows.length; known.rows++) {
+    for (const [i, cell] of (rows[known.rows] ?? []).entries()) {
+      const shown = columns(cell)
+      known.widest[i] = Math.max(known.widest[i] ?? 1, shown)
+      known.narrow += Math.max(0, cell.length - shown)
     }
   }
+  MEASURED.set(rows, known)
+  return known
+}
+
+/**
+ * The most UTF-16 units `alignRows` makes of these rows, line breaks included. Never falls while a cell or row is
+ * added. Rows that were measured in this list must not change afterwards.
+ */
+export function alignedSize(rows: readonly (readonly string[])[]): number {
+  const { widest, narrow } = measured(rows)
   const width = widest.reduce((sum, n) => sum + n, COLUMN_GAP.length * Math.max(0, widest.length - 1) + 1)
   return (rows.length + 1) * width + narrow
 }

@@ -104,7 +104,7 @@ export function fitTables(whole: string): string {
   return out
 }
 
-/** Tables at the top with more rows than Slack takes, as aligned code: without a parser, which takes long for them. */
+/** Tables at the top that are larger than Slack takes, as aligned code: without a parser, which takes long for them. */
 function withoutLongTables(text: string): string {
   const lines = text.split('\n')
   const out: string[] = []
@@ -117,7 +117,7 @@ function withoutLongTables(text: string): string {
     if (found.kind === 'text' && /^ {0,3}\|/.test(line) && isDelimiter(lines[at + 1] ?? '')) {
       while (/^ {0,3}\|/.test(lines[end] ?? '')) end++
     }
-    if (end - at <= LIMITS.tableRows + 1) {
+    if (end - at <= LIMITS.tableRows + 1 && (end === at || rowCells(line).length <= LIMITS.tableColumns)) {
       out.push(line)
       continue
     }
