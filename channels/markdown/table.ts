@@ -13,6 +13,7 @@ export function isDelimiter(line: string): boolean {
 
 /** Columns a text takes in a fixed-width font; East Asian and emoji count two. */
 function columns(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
   const shown = text.replace(NO_WIDTH, '')
   return [...shown].length + (shown.match(WIDE)?.length ?? 0)
 }

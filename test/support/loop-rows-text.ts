@@ -172,7 +172,8 @@ function views(): LoopRow[] {
     row(`Discord view: ${name}`, () => renderView(view(text), 't')),
     row(`Slack view: ${name}`, () => {
       const [section] = view(text).sections
-      return textParts(sectionMarkdown(section, true)).map((part) => growing(part, part))
+      const last = textParts(sectionMarkdown(section, true)).at(-1) ?? ''
+      return growing(last, last)
     }),
     row(`closeFences: ${name}`, () => closeFences(text)),
   ])
