@@ -87,7 +87,8 @@ async function edit({
 }: Pick<EditJob, 'args' | 'place' | 'scope'> & { clock: Clock }): Promise<Edited | { readonly error: string }> {
   const edits = editsOf(args).map(([e]) => e)
   const written = await scope.earlier.contentOf(place.path)
-  const bytes = written ?? (await readWholeFile(place))
+  // A copy: the worker takes its bytes away.
+  const bytes = written ? new Uint8Array(written) : await readWholeFile(place)
   try {
     const { shown } = place
     const found = await runHeavy({ kind: 'edit', shown, bytes, edits, all: args.replace_all === true }, clock)
@@ -117,7 +118,7 @@ function readyPlan(job: EditJob, locked: (run: () => Promise<ToolResult>) => Pro
     acts: [{ act: 'exec', label: 'edit_file', name: 'edit_file' }, pathAct('write', place)],
     ...(place.linked ? { warning: `the path is a symlink to ${place.path}` } : {}),
     fingerprint: JSON.stringify([place.path, before, change.hash]),
-    effects: { writes: { path: place.path, content: async () => Buffer.from(change.text) } },
+    effects: { writes: { path: place.path, content: async () => change.bytes } },
     run: () => observed(() => locked(() => run(job))),
   }
 }
@@ -160,7 +161,7 @@ async function run({ args, place, rules, scope, runAs, edited }: EditJob): Promi
       `Error: ${place.shown} must be read with read_file or diff_file before you edit it. Nothing was changed.`,
     )
   }
-  await writeWholeFile(place, change.text, runAs)
+  await writeWholeFile(place, change.bytes, runAs)
   scope.files.markRead(place.path, change.hash)
   return success(`Edited ${place.shown}: ${summaryOf(args, change)}.`)
 }

@@ -8,6 +8,12 @@ export function makeVisible(text: string): string {
   return text.replace(HIDDEN, markOf)
 }
 
+/** The first character that `makeVisible` would replace. */
+export function firstHidden(text: string): string | undefined {
+  const at = text.search(HIDDEN)
+  return at < 0 ? undefined : String.fromCodePoint(text.codePointAt(at) ?? 0)
+}
+
 /** Marks made before: a text may hold the same character a hundred thousand times. */
 const MARKS = new Map<string, string>()
 

@@ -21,7 +21,7 @@ export async function readWholeFile(file: ResolvedPath): Promise<Buffer> {
 }
 
 /** What is read at once, bytes: between two pieces the event loop goes on. */
-const PIECE_BYTES = 64 * 1024
+const PIECE_BYTES = 32 * 1024
 
 /** Reads a regular file piece by piece, of any part of which `onPiece` may keep a copy. The hash of it all. Throws PathError. */
 export async function scanFile(
@@ -135,5 +135,5 @@ export function isBinary(bytes: Uint8Array): boolean {
 
 /** Of bytes of any length, worked out beside the event loop. The same as `scanFile` gives. */
 export async function hashOf(bytes: Uint8Array): Promise<string> {
-  return Buffer.from(await crypto.subtle.digest('SHA-256', new Uint8Array(bytes))).toString('hex')
+  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex')
 }

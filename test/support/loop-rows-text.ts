@@ -172,7 +172,8 @@ function views(): LoopRow[] {
     row(`Discord view: ${name}`, () => renderView(view(text), 't')),
     row(`Slack view: ${name}`, () => {
       const [section] = view(text).sections
-      return textParts(sectionMarkdown(section, true)).map((part) => growing(part, part))
+      const last = textParts(sectionMarkdown(section, true)).at(-1) ?? ''
+      return growing(last, last)
     }),
     row(`closeFences: ${name}`, () => closeFences(text)),
   ])
@@ -208,7 +209,7 @@ function inbound(): LoopRow[] {
   const slack = { team: 'T', botUser: 'U0BOT', botId: 'B0BOT', channels: [], bots: [], name: () => undefined }
   const event = { type: 'app_mention', channel: 'C1', user: 'U1', ts: '1700000000.000100' }
   const texts = {
-    blanks: `<@U0BOT>${fill(' ', 39_000)}x`,
+    blanks: `<@U0BOT> x${fill(' ', 39_000)}x`,
     'eyJ-': `<@U0BOT> ${fill('eyJ-', 39_000)}`,
     'mentions that do not end': fill('<@U0BOT|', 39_000),
     'references that do not end': fill('<a', 39_000),

@@ -28,7 +28,7 @@ export interface EditedFile {
   readonly fault?: 'binary' | 'not-utf8'
   /** What is wrong with the edits. */
   readonly error?: string
-  readonly change?: { readonly text: string; readonly hash: string; readonly count: number; readonly diff: string }
+  readonly change?: { readonly bytes: Uint8Array; readonly hash: string; readonly count: number; readonly diff: string }
 }
 
 export interface HeavyResults {
@@ -57,7 +57,8 @@ function editFile({ shown, bytes, edits, all }: Extract<HeavyJob, { kind: 'edit'
     const done =
       all && first ? replaceAll(text, first) : { text: applyEdits(text, edits, edits.length > 1), count: edits.length }
     const diff = changeDiff(shown, text, done.text)
-    return { before, change: { ...done, hash: sha256(done.text), diff } }
+    const after = Buffer.from(done.text)
+    return { before, change: { bytes: after, count: done.count, hash: sha256(after), diff } }
   } catch (error) {
     if (error instanceof EditError) return { before, error: error.message }
     throw error
@@ -69,4 +70,11 @@ function diffFiles(job: Extract<HeavyJob, { kind: 'diff' }>): string | undefined
   const options = { context: job.context, maxEditLength: MAX_EDITS, timeout: MAX_DIFF_MS }
   const diff = createTwoFilesPatch(job.oldName, job.newName, before ?? '', after ?? '', undefined, undefined, options)
   return diff?.replace(/^={10,}\n/, '')
+}
+
+/** What moves to the other thread instead of being copied: the buffers of their own, not Node's shared small ones. */
+export function buffersOf(all: readonly (Uint8Array | undefined)[]): ArrayBuffer[] {
+  return all.flatMap((bytes) =>
+    bytes && bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer] : [],
+  )
 }

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { doHeavyJob, type HeavyJob } from './heavy-jobs.ts'
+import { buffersOf, doHeavyJob, type HeavyJob } from './heavy-jobs.ts'
 
 // One job for each worker: it is ended by force where it takes too long.
-parentPort?.postMessage(doHeavyJob(workerData as HeavyJob))
+const result = doHeavyJob(workerData as HeavyJob)
+parentPort?.postMessage(result, buffersOf(typeof result === 'object' ? [result.change?.bytes] : []))

@@ -32,6 +32,12 @@ export class NumberedLines {
   push(bytes: Buffer): void {
     let at = 0
     for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, at)) {
+      if (!this.#wanted && this.#headBytes === 0) {
+        this.#line++
+        this.#lineBytes = 0
+        at = end + 1
+        continue
+      }
       this.#add(bytes.subarray(at, end))
       this.#endLine()
       at = end + 1

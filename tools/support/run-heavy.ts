@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../src/util/time.ts'
-import { doHeavyJob, type HeavyJob, type HeavyResults } from './heavy-jobs.ts'
+import { buffersOf, doHeavyJob, type HeavyJob, type HeavyResults } from './heavy-jobs.ts'
 
 /** How long a job may take, ms. */
 const DEADLINE_MS = 5000
@@ -24,7 +24,7 @@ export class HeavyJobError extends Error {
 let running = 0
 const waiting: (() => void)[] = []
 
-/** The job's result, worked out beside the event loop. Rejects with HeavyJobError where it cannot be done in time. */
+/** The job's result, worked out beside the event loop; its bytes are gone afterwards. Rejects with HeavyJobError where it cannot be done in time. */
 export async function runHeavy<K extends HeavyJob['kind']>(
   job: Extract<HeavyJob, { kind: K }>,
   clock: Clock,
@@ -53,7 +53,9 @@ function isSmall(job: HeavyJob): boolean {
 function inWorker(job: HeavyJob, clock: Clock): Promise<unknown> {
   // The sources run as they are, or built: the worker's file ends as this one does.
   const file = new URL(`./heavy-worker${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url)
-  const worker = new Worker(file, { workerData: job, resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } })
+  const transferList = buffersOf(job.kind === 'edit' ? [job.bytes] : [job.old, job.new])
+  const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB }
+  const worker = new Worker(file, { workerData: job, transferList, resourceLimits })
   return new Promise<unknown>((resolve, reject) => {
     const stopWaiting = clock.after(DEADLINE_MS, () => reject(new HeavyJobError()))
     worker.once('message', resolve)
