@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CatalogTool, ReadyPlan, RunContext, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
+import { noteProcess } from '../src/util/left-processes.ts'
 import { runProcess } from '../src/util/run-process.ts'
 import type { Clock } from '../src/util/time.ts'
 import { oneLine, plainTerminal } from '../src/util/visible.ts'
@@ -67,6 +68,7 @@ async function run(
   { runAs, env, passEnv, clock }: BashDeps,
 ): Promise<ToolResult> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-'))
+  const note = noteProcess(folder)
   try {
     const script = join(folder, 'script.sh')
     await writeFile(script, job.command, { mode: 0o600 })
@@ -81,6 +83,7 @@ async function run(
         timeoutMs: job.timeoutMs,
         signal,
         ...(runAs ? { as: runAs } : {}),
+        onStart: note.started,
         onOutput: (stream, text) => progress({ kind: 'output', text: output.add(stream, text) }),
       },
       clock,
@@ -88,6 +91,7 @@ async function run(
     signal.throwIfAborted()
     return toResult(plainTerminal(output.text()), result, job)
   } finally {
+    note.remove()
     await rm(folder, { recursive: true, force: true })
   }
 }

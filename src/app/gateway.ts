@@ -1,4 +1,5 @@
 import { realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { createChannels } from '../../channels/index.ts'
 import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
@@ -23,6 +24,7 @@ import { openStore, type SqliteStore, type Store } from '../store/store.ts'
 import { createToolCatalog } from '../tool/tool-catalog.ts'
 import { countQueued } from '../turn/inbox-messages.ts'
 import { messageOf } from '../util/errors.ts'
+import { endLeftProcesses } from '../util/left-processes.ts'
 import { createLog, type Log } from '../util/log.ts'
 import { createRedactor, type Redactor } from '../util/redact.ts'
 import { type Clock, sleep, systemClock } from '../util/time.ts'
@@ -167,6 +169,9 @@ class GatewayProcess implements Gateway {
     })
     this.#measure(store, channels.adapters)
     this.#sayAtStart(channels.adapters, workspace.root)
+    // Before any turn goes on: the model is told that they were interrupted.
+    const left = await endLeftProcesses(tmpdir())
+    if (left > 0) log.warn({ processes: left }, 'ended scripts that a killed gateway had left running')
     await queue.work(engine.handleJob, { concurrency: MAX_TURNS_AT_ONCE })
     const stopReconciler = startReconciler(deps, this.#ending.signal)
     signals.onForeignWrite(() => {
