@@ -2,12 +2,25 @@ import { createGateway } from '../../src/app/gateway.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { messageOf, TurnstoneError } from '../../src/util/errors.ts'
 import { SkewedClock } from './skewed-clock.ts'
+import { StatementKiller } from './statement-killer.ts'
 
 /** The product as a child process whose clock the test drives; all else is as `serve` does it. */
 const clock = new SkewedClock(Number(process.env.CLOCK_SKEW ?? 0))
+const killer = new StatementKiller()
 
-process.on('message', (message: { jump?: number }) => {
+/** Questions from the test, answered with a number. */
+const ANSWERS: Readonly<Record<string, (value: number) => number>> = {
+  arm: (before) => {
+    killer.arm(before)
+    return 0
+  },
+  statements: () => killer.seen,
+}
+
+process.on('message', (message: { jump?: number; ask?: string; value?: number; id?: number }) => {
   if (message.jump !== undefined) clock.jump(message.jump)
+  const answer = ANSWERS[message.ask ?? '']
+  if (answer) process.send?.({ id: message.id, answer: answer(message.value ?? Number.POSITIVE_INFINITY) })
 })
 process.on('disconnect', () => process.exit(1))
 
