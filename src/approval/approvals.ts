@@ -139,6 +139,16 @@ export async function markCardUpToDate(db: Db, approval: Approval): Promise<void
     .execute()
 }
 
+/** The card of an open approval is gone: it is posted again, after a crash too. */
+export async function markCardLost(tx: Tx, id: string): Promise<void> {
+  await tx.db
+    .updateTable('approvals')
+    .set({ card_up_to_date: 0 })
+    .where('id', '=', id)
+    .where('state', '=', 'open')
+    .execute()
+}
+
 /**
  * What the calls of decided approvals would have done is forgotten, where the decision was made before `before`, ms since
  * the epoch, and its card shows it; names, headers and hashes stay. At most `limit`; how many there were.

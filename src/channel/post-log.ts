@@ -118,10 +118,24 @@ export async function postOf(store: Store, ref: MessageRef): Promise<string | un
   return row?.key
 }
 
-/** Whether the post was begun and its answer never came: it may be visible or not. */
-export async function isUnanswered(store: Store, key: string): Promise<boolean> {
-  const row = await store.db.selectFrom('posts').select('ref').where('key', '=', key).executeTakeFirst()
-  return row !== undefined && row.ref === null
+/** The message is gone: the next post of its kind is a new one. */
+export async function forgetPost(tx: Tx, key: string): Promise<void> {
+  await tx.db.deleteFrom('posts').where('key', '=', key).execute()
+}
+
+/** The cards of an approval that the platform has answered for. */
+export async function shownCards(
+  store: Store,
+  approval: string,
+): Promise<readonly { key: string; ref: MessageRef; at: number }[]> {
+  const rows = await store.db
+    .selectFrom('posts')
+    .select(['key', 'ref', 'at'])
+    .where('scope', '=', approval)
+    .where('kind', '=', CARD)
+    .where('ref', 'is not', null)
+    .execute()
+  return rows.map(({ key, ref, at }) => ({ key, ref: JSON.parse(ref ?? 'null') as MessageRef, at }))
 }
 
 /** Whether a card is being posted on that platform, so that a message not known may be one. */

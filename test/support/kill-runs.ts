@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { ModelRequest } from '../simulators/model/index.ts'
+import { until } from './engine.ts'
 import { linesOf, soon } from './recovery.ts'
 import { bash, type Stage, said } from './stage.ts'
 import type { Conversation } from './world.ts'
@@ -72,6 +73,11 @@ export class KillRuns {
     }
   }
 
+  /** In real time first: a jump makes work that is not the phase's own. */
+  async #see<T>(look: () => T): Promise<NonNullable<T>> {
+    return until(look, 1500).catch(() => soon(this.#s, look))
+  }
+
   async #perform(
     phase: Phase,
     tag: string,
@@ -83,17 +89,17 @@ export class KillRuns {
     const open = (): string | undefined => s.world.cards(c).find((card) => card.buttons.length > 0)?.id
     const ended = (): boolean => s.gateway.ended
     if (phase === 'turn') {
-      await soon(s, () => ended() || open())
+      await this.#see(() => ended() || open())
     } else {
-      const card = await soon(s, open)
+      const card = await this.#see(open)
       await this.#quiet()
       await s.gateway.ask('arm', at)
       if (phase === 'decision') {
         await s.world.press('alice', c, card, 'approve').catch(() => undefined)
-        await soon(s, () => ended() || s.world.texts(c).some((t) => t.includes(`answer-${tag}`)))
+        await this.#see(() => ended() || s.world.texts(c).some((t) => t.includes(`answer-${tag}`)))
       } else {
         await s.world.deleteMessage(c, card)
-        await soon(s, () => ended() || (open() !== undefined && open() !== card))
+        await this.#see(() => ended() || (open() !== undefined && open() !== card))
       }
     }
     const statements = await this.#quiet()

@@ -3,7 +3,7 @@ import { approvalsWithOldCards, findApproval, markCardUpToDate } from '../../app
 import type { CardView } from '../../channel/card.ts'
 import type { Address, ChannelAdapter, MessageRef, PostLog } from '../../channel/channel-adapter.ts'
 import { decodePostKey, encodePostKey } from '../../channel/post-key.ts'
-import { createPostLog, isUnanswered } from '../../channel/post-log.ts'
+import { createPostLog } from '../../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../../channel/post-once.ts'
 import { fileComment } from '../../copy/cards.ts'
 import { requestAbove } from '../../copy/chat.ts'
@@ -14,8 +14,8 @@ import type { GatewayDeps } from '../gateway-deps.ts'
 
 type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'locks' | 'adapters'>
 
-/** The key of an approval's first card. */
-export const cardKey = (approval: string): string => encodePostKey({ kind: 'card', approval })
+/** One card of an approval at a time is posted. */
+const cardLock = (approval: string): string => `card:${approval}`
 
 export function cardViewOf(approval: Approval): CardView {
   const { id, turn, calls, always, changed, state, decidedBy, note, expiresAt } = approval
@@ -43,7 +43,7 @@ export function cardViewOf(approval: Approval): CardView {
  */
 export async function postCard(
   deps: Deps,
-  of: { approval: Approval; to: Address; posts: PostLog; again?: boolean },
+  of: { approval: Approval; to: Address; posts: PostLog },
   signal: AbortSignal,
 ): Promise<'shown' | 'unshowable'> {
   const { approval, to, posts } = of
@@ -65,17 +65,12 @@ export async function postCard(
         signal,
       )
     }
-    const key = encodePostKey({
-      kind: 'card',
-      approval: approval.id,
-      ...(of.again ? { again: deps.clock.now() } : {}),
-    })
     const outgoing = { kind: 'card', card } as const
-    const { ref, posted } = await postOnce(
-      once,
-      { key, to, kind: 'card', text: '', send: (onFileId) => adapter.send(to, outgoing, key, onFileId) },
-      signal,
-    )
+    const { ref, posted } = await deps.locks.run(cardLock(approval.id), async () => {
+      const key = await keyOfCard(deps, posts, approval)
+      const send = (onFileId: (id: string) => Promise<void>) => adapter.send(to, outgoing, key, onFileId)
+      return postOnce(once, { key, to, kind: 'card', text: '', send }, signal)
+    })
     // Somebody may have pressed before the answer to the post was here.
     const now = (await findApproval(deps.store.db, approval.id)) ?? approval
     if (now.state !== approval.state) {
@@ -92,6 +87,18 @@ export async function postCard(
     return 'unshowable'
   }
 }
+
+/**
+ * Of the card that is there, or that a crash left half posted. Else a key that was never used: a platform takes a post
+ * with the key of a deleted card for the same one, and shows nothing.
+ */
+async function keyOfCard({ clock }: Deps, posts: PostLog, { id }: Approval): Promise<string> {
+  const pending = await posts.pending(id)
+  const keys = [...(await posts.known(id)).keys(), ...pending.map((p) => p.key)]
+  return keys.find(isCardKey) ?? encodePostKey({ kind: 'card', approval: id, again: clock.now() })
+}
+
+const isCardKey = (key: string): boolean => decodePostKey(key)?.kind === 'card'
 
 /** Brings every card that shows an older state to its row's; what fails now is tried again at the next call. */
 export async function redrawCards(deps: Deps, signal: AbortSignal): Promise<void> {
@@ -113,9 +120,9 @@ export function redrawCardsSoon(deps: Deps): void {
 async function redrawCard(deps: Deps, approval: Approval, signal: AbortSignal): Promise<void> {
   const posts = createPostLog(deps.store, deps.clock)
   const known = await posts.known(approval.id)
-  const refs = [...known].filter(([key]) => decodePostKey(key)?.kind === 'card')
+  const refs = [...known].filter(([key]) => isCardKey(key))
   for (const [, ref] of refs) await closeCard(deps, { approval, ref, posts }, signal)
-  if (refs.length === 0 && (await isUnanswered(deps.store, cardKey(approval.id)))) {
+  if (refs.length === 0 && (await posts.pending(approval.id)).some((p) => isCardKey(p.key))) {
     const to = await addressOfTurn(deps.store.db, approval.turn)
     if (to) await postCard(deps, { approval, to, posts }, signal)
   }

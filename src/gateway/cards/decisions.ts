@@ -1,5 +1,5 @@
 import type { Approval, Outcome } from '../../approval/approval.ts'
-import { findApproval, openApprovals, settleApproval } from '../../approval/approvals.ts'
+import { findApproval, markCardLost, openApprovals, settleApproval } from '../../approval/approvals.ts'
 import type {
   DecisionAction,
   DecisionReceipt,
@@ -8,7 +8,7 @@ import type {
   MessageRef,
 } from '../../channel/channel-adapter.ts'
 import { decodePostKey } from '../../channel/post-key.ts'
-import { createPostLog, isCardInFlight, postOf } from '../../channel/post-log.ts'
+import { createPostLog, forgetPost, isCardInFlight, postOf } from '../../channel/post-log.ts'
 import {
   alreadyDecided,
   LINK_TO_DECIDE,
@@ -164,8 +164,10 @@ export class Decisions {
     if (key === undefined || !approval || approval.state !== 'open') return
     const to = await addressOfTurn(store.db, approval.turn)
     if (!to) return
-    const posts = createPostLog(store, clock)
-    await posts.forget(key)
-    await postCard(this.#deps, { approval, to, posts, again: true }, AbortSignal.timeout(60_000))
+    await store.transaction(async (tx) => {
+      await forgetPost(tx, key)
+      await markCardLost(tx, approval.id)
+    })
+    await postCard(this.#deps, { approval, to, posts: createPostLog(store, clock) }, AbortSignal.timeout(60_000))
   }
 }

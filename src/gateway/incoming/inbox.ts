@@ -30,6 +30,7 @@ import {
 } from '../../workstream/workstreams.ts'
 import { maySpeak } from '../access.ts'
 import type { Decisions } from '../cards/decisions.ts'
+import { reportMissingCards } from '../cards/missing-cards.ts'
 import { say } from '../commands/command.ts'
 import { Commands } from '../commands/run-command.ts'
 import { type GatewayDeps, tell, writtenOn } from '../gateway-deps.ts'
@@ -91,6 +92,8 @@ export class Inbox implements InboundHandler {
   }
 
   missedConversations(platform: Platform): Promise<readonly { to: Address; after: number }[]> {
+    // A card may be missed too. Not waited for: messages come first.
+    void reportMissingCards(this.#deps, platform, (ref) => this.deleted(ref))
     return missedConversations(this.#deps, platform)
   }
 
