@@ -1,3 +1,6 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import Database from 'better-sqlite3'
 import { createGateway } from '../../src/app/gateway.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { messageOf, TurnstoneError } from '../../src/util/errors.ts'
@@ -15,6 +18,22 @@ const ANSWERS: Readonly<Record<string, (value: number) => number>> = {
     return 0
   },
   statements: () => killer.seen,
+  diskFull(ms) {
+    const end = Date.now() + ms
+    killer.onStatement = (source) => {
+      if (Date.now() > end) killer.onStatement = () => undefined
+      else if (/^(?:insert|update|commit)/i.test(source)) throw new Database.SqliteError('disk is full', 'SQLITE_FULL')
+    }
+    return 0
+  },
+  memory() {
+    setFlagsFromString('--expose-gc')
+    const gc = runInNewContext('gc') as () => void
+    gc()
+    const { heapUsed, external } = process.memoryUsage()
+    return heapUsed + external
+  },
+  rss: () => process.memoryUsage().rss,
 }
 
 process.on('message', (message: { jump?: number; ask?: string; value?: number; id?: number }) => {

@@ -37,12 +37,13 @@ export class KillRuns {
   /** What each phase's conversation looks like when nothing is killed. */
   readonly #undisturbed = new Map<Phase, readonly string[]>()
   #next = 0
-  /** Messages that the gateway had not accepted when it was killed and that the platform does not repeat. */
-  unaccepted = 0
-
   constructor(s: Stage) {
     this.#s = s
     s.model.script(answer)
+  }
+
+  get platform(): string {
+    return this.#s.world.name
   }
 
   /** Without a kill; how many statements the phase has. */
@@ -129,7 +130,6 @@ export class KillRuns {
     const found = await soon(s, stored, s.world.name === 'slack' ? 15_000 : 1000).catch(() => false)
     if (found) return c
     if (s.world.name === 'slack') throw new Error('the message was not sent again')
-    this.unaccepted++
     return s.world.mention('alice', tag)
   }
 
@@ -230,7 +230,29 @@ function answer({ messages }: ModelRequest) {
 }
 
 /** At most `most` of the statements from 1 to `total`, spread evenly. */
-export function spread(total: number, most: number): number[] {
+function spread(total: number, most: number): number[] {
   const n = Math.min(total, most)
   return Array.from({ length: n }, (_, i) => Math.round(1 + (i * (total - 1)) / Math.max(1, n - 1)))
+}
+
+/** Kills at `most` statements of a phase at most, and prints what that came to. */
+export async function killAt(
+  runs: KillRuns,
+  phase: Phase,
+  most = Number.POSITIVE_INFINITY,
+): Promise<{ total: number; kills: number; faults: string[] }> {
+  const total = await runs.count(phase)
+  const begun = Date.now()
+  const faults: string[] = []
+  let kills = 0
+  for (const at of spread(total, most)) {
+    let report = await runs.run(phase, at)
+    // Not every run has as many statements as the first.
+    if (!report.killed) report = await runs.run(phase, report.statements - 1)
+    if (report.killed) kills++
+    faults.push(...report.faults.map((fault) => `killed at ${at} of ${total}: ${fault}`))
+  }
+  const minutes = ((Date.now() - begun) / 60_000).toFixed(1)
+  process.stdout.write(`${runs.platform}, ${phase}: ${total} statements, ${kills} kills, ${minutes} minutes\n`)
+  return { total, kills, faults }
 }
