@@ -4,7 +4,7 @@ import { type Answer, ModelSim } from '../simulators/model/index.ts'
 import { type DiscordWorld, discordWorld } from '../support/discord-world.ts'
 import { GatewayProcess, newDir } from '../support/gateway-process.ts'
 import { type SlackWorld, slackWorld } from '../support/slack-world.ts'
-import type { Conversation, World } from '../support/world.ts'
+import type { Conversation, PersonName, World } from '../support/world.ts'
 
 /** A random number from 0 to 1, the same in every run. */
 export function random(seed: number): () => number {
@@ -21,7 +21,7 @@ export class SoakStage {
   readonly slack: SlackWorld
   readonly model: ModelSim
   readonly dir = newDir()
-  readonly conversations: { world: World; c: Conversation }[] = []
+  readonly conversations: { world: World; c: Conversation; owner: PersonName }[] = []
   gateway!: GatewayProcess
   #skew = 0
   readonly #random: () => number
@@ -106,13 +106,14 @@ export class SoakStage {
     if (this.breaking && r < 0.03) return { http: { status: 500 } }
     if (this.breaking && r < 0.05) return { http: { status: 429, headers: { 'retry-after': '1' } } }
     if (this.breaking && r < 0.08) return { text: `half ${tag}`, chunk: 3, cut: { after: 2, how: 'destroy' } }
-    if (this.breaking && r < 0.1) return { text: `answer ${tag}`, chunk: 2, delayMs: 60 }
+    const whole = asked.map((q) => `answer-${q}`).join(' ') || 'nothing was asked'
+    if (this.breaking && r < 0.1) return { text: whole, chunk: 4, delayMs: 60 }
     if (now.every((m) => m.role !== 'tool')) {
       const kind = Number(tag.slice(1, -1)) % 50
       if (kind === 0) return { calls: [{ name: 'bash', arguments: { command: `echo ${tag}` } }] }
       if (kind < 5) return { calls: [{ name: 'write_file', arguments: { path: `f${kind}`, content: tag } }] }
     }
-    return { text: asked.map((q) => `answer-${q}`).join(' ') || 'nothing was asked' }
+    return { text: whole }
   }
 
   async stop(): Promise<void> {

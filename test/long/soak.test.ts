@@ -34,7 +34,7 @@ async function ask(): Promise<void> {
   if (!at) throw new Error('there is no conversation')
   sent++
   s.jump(PACE_MS)
-  await at.world.write(at.c, PEOPLE[sent % 3] ?? 'alice', `q${sent}q`)
+  await at.world.write(at.c, at.owner, `q${sent}q`)
 }
 
 /** Who waits for a decision gets one. */
@@ -105,7 +105,8 @@ it(`a soak of ${MINUTES} minutes over ${WORKSTREAMS} conversations: every accept
   for (let i = 0; i < WORKSTREAMS; i++) {
     const world = i % 2 === 0 ? s.discord : s.slack
     s.jump(PACE_MS)
-    s.conversations.push({ world, c: await world.mention(PEOPLE[i % 3] ?? 'alice', `q${++sent}q`) })
+    const owner = PEOPLE[i % 3] ?? 'alice'
+    s.conversations.push({ world, owner, c: await world.mention(owner, `q${++sent}q`) })
     if (i % 10 === 9) await over()
   }
   await over()
