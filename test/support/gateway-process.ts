@@ -82,13 +82,20 @@ export class GatewayProcess {
   ask(what: string, value?: number): Promise<number> {
     const id = this.#asked++
     return new Promise((resolve, reject) => {
+      const over = (): void => {
+        this.child.off('message', onAnswer)
+        this.child.off('exit', gone)
+      }
       const onAnswer = (message: { id?: number; answer?: number }): void => {
         if (message.id !== id) return
-        this.child.off('message', onAnswer)
+        over()
         resolve(message.answer ?? 0)
       }
+      const gone = (): void => {
+        over()
+        reject(new Error('it ended'))
+      }
       this.child.on('message', onAnswer)
-      const gone = (): void => reject(new Error('it ended'))
       this.child.once('exit', gone)
       if (!this.child.connected) gone()
       else this.child.send({ ask: what, value, id }, (error) => error && gone())

@@ -19,7 +19,7 @@ export const KILL_TOML = '[approvals]\nauto_approve = ["write_file"]\n'
 /** How long a person waits before they press again, ms. */
 const PRESS_AGAIN_MS = 1500
 /** After what can be seen has come, statements may still follow for so long, ms. */
-const SETTLE_MS = 250
+const SETTLE_MS = 150
 
 /** One run: what was said and done in it. */
 export interface RunReport {
@@ -64,6 +64,8 @@ export class KillRuns {
     try {
       if (killed) {
         await s.start()
+        // What was begun before is old enough to be looked for.
+        s.jump(11_000)
         c = await this.#accepted(c, tag)
       }
       await this.#toTheEnd(c, tag)
