@@ -123,19 +123,19 @@ export async function forgetPost(tx: Tx, key: string): Promise<void> {
   await tx.db.deleteFrom('posts').where('key', '=', key).execute()
 }
 
-/** The cards of an approval that the platform has answered for. */
-export async function shownCards(
+/** The posts of an approval's card; one without a ref has no answer from the platform yet: it may be visible or not. */
+export async function cardPosts(
   store: Store,
   approval: string,
-): Promise<readonly { key: string; ref: MessageRef; at: number }[]> {
+): Promise<readonly { key: string; ref?: MessageRef; at: number }[]> {
   const rows = await store.db
     .selectFrom('posts')
-    .select(['key', 'ref', 'at'])
+    .select(['key', 'kind', 'ref', 'at'])
     .where('scope', '=', approval)
-    .where('kind', '=', CARD)
-    .where('ref', 'is not', null)
     .execute()
-  return rows.map(({ key, ref, at }) => ({ key, ref: JSON.parse(ref ?? 'null') as MessageRef, at }))
+  return rows
+    .filter((row) => row.kind === 'card')
+    .map(({ key, ref, at }) => ({ key, at, ...(ref === null ? {} : { ref: JSON.parse(ref) as MessageRef }) }))
 }
 
 /** Whether a card is being posted on that platform, so that a message not known may be one. */

@@ -6,8 +6,8 @@ import { random, SoakStage } from './soak-stage.ts'
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 10)
 const MESSAGES = MINUTES * 1000
 const WORKSTREAMS = 200
-/** A person may write 30 messages a minute, and there are three, ms. */
-const PACE_MS = 700
+/** A person may write 30 messages a minute, and there are three; some come late and together, ms. */
+const PACE_MS = 1000
 /** Accepted messages that wait for their end at once. */
 const MOST_OPEN = 40
 const PEOPLE = ['alice', 'bob', 'root'] as const
@@ -107,7 +107,9 @@ it(`a soak of ${MINUTES} minutes over ${WORKSTREAMS} conversations: every accept
     s.jump(PACE_MS)
     const owner = PEOPLE[i % 3] ?? 'alice'
     s.conversations.push({ world, owner, c: await world.mention(owner, `q${++sent}q`) })
-    if (i % 10 === 9) await over()
+    if (i % 10 !== 9) continue
+    await s.settle(`conversation ${i + 1}`, () => s.query('select 1 from inbox').length > i, 60_000)
+    await over()
   }
   await over()
   // Without a restart, for the memory.

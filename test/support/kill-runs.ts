@@ -48,9 +48,14 @@ export class KillRuns {
 
   /** Without a kill; how many statements the phase has. */
   async count(phase: Phase): Promise<number> {
-    const { statements, faults } = await this.run(phase, Number.MAX_SAFE_INTEGER)
-    if (faults.length > 0) throw new Error(`without a kill: ${faults.join('; ')}`)
-    return statements
+    const counts: number[] = []
+    // Twice: the regular look at everything may fall into one of them.
+    for (let i = 0; i < 2; i++) {
+      const { statements, faults } = await this.run(phase, Number.MAX_SAFE_INTEGER)
+      if (faults.length > 0) throw new Error(`without a kill: ${faults.join('; ')}`)
+      counts.push(statements)
+    }
+    return Math.min(...counts)
   }
 
   /** Kills before the `at`th statement of the phase, from 1, starts again, and looks at everything. */

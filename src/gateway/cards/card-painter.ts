@@ -2,8 +2,8 @@ import type { Approval } from '../../approval/approval.ts'
 import { approvalsWithOldCards, findApproval, markCardUpToDate } from '../../approval/approvals.ts'
 import type { CardView } from '../../channel/card.ts'
 import type { Address, ChannelAdapter, MessageRef, PostLog } from '../../channel/channel-adapter.ts'
-import { decodePostKey, encodePostKey } from '../../channel/post-key.ts'
-import { createPostLog } from '../../channel/post-log.ts'
+import { encodePostKey } from '../../channel/post-key.ts'
+import { cardPosts, createPostLog } from '../../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../../channel/post-once.ts'
 import { fileComment } from '../../copy/cards.ts'
 import { requestAbove } from '../../copy/chat.ts'
@@ -67,7 +67,7 @@ export async function postCard(
     }
     const outgoing = { kind: 'card', card } as const
     const { ref, posted } = await deps.locks.run(cardLock(approval.id), async () => {
-      const key = await keyOfCard(deps, posts, approval)
+      const key = await keyOfCard(deps, approval)
       const send = (onFileId: (id: string) => Promise<void>) => adapter.send(to, outgoing, key, onFileId)
       return postOnce(once, { key, to, kind: 'card', text: '', send }, signal)
     })
@@ -92,13 +92,10 @@ export async function postCard(
  * Of the card that is there, or that a crash left half posted. Else a key that was never used: a platform takes a post
  * with the key of a deleted card for the same one, and shows nothing.
  */
-async function keyOfCard({ clock }: Deps, posts: PostLog, { id }: Approval): Promise<string> {
-  const pending = await posts.pending(id)
-  const keys = [...(await posts.known(id)).keys(), ...pending.map((p) => p.key)]
-  return keys.find(isCardKey) ?? encodePostKey({ kind: 'card', approval: id, again: clock.now() })
+async function keyOfCard({ store, clock }: Deps, { id }: Approval): Promise<string> {
+  const [known] = await cardPosts(store, id)
+  return known?.key ?? encodePostKey({ kind: 'card', approval: id, again: clock.now() })
 }
-
-const isCardKey = (key: string): boolean => decodePostKey(key)?.kind === 'card'
 
 /** Brings every card that shows an older state to its row's; what fails now is tried again at the next call. */
 export async function redrawCards(deps: Deps, signal: AbortSignal): Promise<void> {
@@ -119,10 +116,9 @@ export function redrawCardsSoon(deps: Deps): void {
 
 async function redrawCard(deps: Deps, approval: Approval, signal: AbortSignal): Promise<void> {
   const posts = createPostLog(deps.store, deps.clock)
-  const known = await posts.known(approval.id)
-  const refs = [...known].filter(([key]) => isCardKey(key))
-  for (const [, ref] of refs) await closeCard(deps, { approval, ref, posts }, signal)
-  if (refs.length === 0 && (await posts.pending(approval.id)).some((p) => isCardKey(p.key))) {
+  const cards = await cardPosts(deps.store, approval.id)
+  for (const { ref } of cards) if (ref) await closeCard(deps, { approval, ref, posts }, signal)
+  if (cards.length > 0 && cards.every((card) => !card.ref)) {
     const to = await addressOfTurn(deps.store.db, approval.turn)
     if (to) await postCard(deps, { approval, to, posts }, signal)
   }

@@ -1,6 +1,6 @@
 import { openApprovals, workstreamsWithOpenApproval } from '../../approval/approvals.ts'
 import type { ChannelAdapter, MessageRef, Platform } from '../../channel/channel-adapter.ts'
-import { createPostLog, shownCards } from '../../channel/post-log.ts'
+import { cardPosts, createPostLog } from '../../channel/post-log.ts'
 import { addressOfTurn } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
@@ -37,9 +37,9 @@ async function missingCards(
   if (to?.platform !== adapter.platform) return []
   const posts = createPostLog(store, clock)
   const missing: MessageRef[] = []
-  for (const { key, ref, at } of await shownCards(store, approval)) {
-    // A younger one may be there and not be found yet.
-    if (clock.now() - at < adapter.readBackDelayMs) continue
+  for (const { key, ref, at } of await cardPosts(store, approval)) {
+    // One without an answer is looked for when it is posted again; a young one may be there and not be found yet.
+    if (!ref || clock.now() - at < adapter.readBackDelayMs) continue
     const owned = await posts.owned(to, key)
     if (!(await adapter.findPost(to, { key, at, kind: 'card', text: '', owned }))) missing.push(ref)
   }
