@@ -1,16 +1,12 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { composeEngine } from '../../src/app/compose.ts'
+import { composeEngine, composeLocal } from '../../src/app/compose.ts'
 import type { InboundMessage, Platform } from '../../src/channel/channel-adapter.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { redrawCards } from '../../src/gateway/cards/card-painter.ts'
 import type { GatewayDeps } from '../../src/gateway/gateway-deps.ts'
-import { Identities } from '../../src/identity/identities.ts'
-import { createLocalJobs } from '../../src/jobs/local-jobs.ts'
-import { createLocalLocks } from '../../src/jobs/local-locks.ts'
-import { createLocalSignals } from '../../src/jobs/local-signals.ts'
 import type { ModelProvider } from '../../src/model/model-provider.ts'
 import { openStore } from '../../src/store/store.ts'
 import type { CatalogTool } from '../../src/tool/catalog-tool.ts'
@@ -46,29 +42,17 @@ export async function startEngine(options: {
   const redactor = createRedactor(options.secrets ?? [])
   const log = createLog('debug', redactor, (line) => lines.push(line))
   const store = await openStore(options.file ?? ':memory:')
-  const queue = createLocalJobs(store, clock, log)
-  const signals = createLocalSignals(store, clock)
-  const platform = options.platform ?? new FakePlatform()
-  const adapter = new FakeAdapter(platform, { platform: options.channel ?? 'discord', clock })
   const models = {
     defaultAlias: 'main',
     aliases: ['main', 'other'],
     label: (a: string) => a,
     get: async () => options.model,
   }
-  const deps: GatewayDeps = {
-    config,
-    store,
-    clock,
-    log,
-    redactor,
-    queue,
-    signals,
-    locks: createLocalLocks(),
-    models,
-    identities: new Identities(store, clock, config.users),
-    adapters: new Map([[adapter.platform, adapter]]),
-  }
+  const local = composeLocal({ config, store, clock, log, redactor, models })
+  const { queue, signals } = local
+  const platform = options.platform ?? new FakePlatform()
+  const adapter = new FakeAdapter(platform, { platform: options.channel ?? 'discord', clock })
+  const deps: GatewayDeps = { ...local, adapters: new Map([[adapter.platform, adapter]]) }
   const counts: string[] = []
   const { inbox, handleJob } = composeEngine(deps, {
     models,
