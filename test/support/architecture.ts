@@ -176,13 +176,17 @@ export const RULES = {
         .map((to) => `${file} imports ${to}`)
     }),
 
-  siblings: (s: Sources) =>
-    each(s, (file, text) => {
-      const [, own] = /^channels\/(discord|slack)\//.exec(file) ?? []
+  siblings: (s: Sources) => {
+    const adapters = [...s.keys()].flatMap((file) => /^(channels\/[^/]+\/)adapter\.ts$/.exec(file)?.[1] ?? [])
+    return each(s, (file, text) => {
+      const own = adapters.find((folder) => file.startsWith(folder))
       if (own === undefined) return []
-      const other = own === 'discord' ? 'channels/slack/' : 'channels/discord/'
-      return localImports(file, text).flatMap((to) => (to.startsWith(other) ? [`${file} imports ${to}`] : []))
-    }),
+      const others = adapters.filter((folder) => folder !== own)
+      return localImports(file, text)
+        .filter((to) => others.some((folder) => to.startsWith(folder)))
+        .map((to) => `${file} imports ${to}`)
+    })
+  },
 
   topRoom: (s: Sources) =>
     each(s, (file, text) => {
