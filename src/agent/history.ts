@@ -87,9 +87,17 @@ function messagesOf(
       const opaque = row.turn === current && row.opaque ? { opaque: row.opaque } : {}
       return [{ role: 'assistant', text: row.text, calls: row.calls, ...opaque }, ...answers]
     }
+    case 'end':
+      return row.state === 'done' ? [] : [userText(endNote(row))]
     default:
       return []
   }
+}
+
+/** So that the model does not take up what was stopped or failed with the next message. */
+function endNote({ state, by, why }: Extract<JournalRow, { kind: 'end' }>): string {
+  const what = state === 'stopped' ? `${by ?? 'Somebody'} stopped this turn` : `This turn failed: ${why ?? 'see above'}`
+  return `[${what.replace(/\.$/, '')}. What was asked above was not finished. Do not take it up again unless somebody asks for it.]`
 }
 
 function resultOf(

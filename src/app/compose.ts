@@ -1,5 +1,6 @@
 import { runTurn } from '../agent/run-turn.ts'
 import type { AgentDeps } from '../agent/turn-context.ts'
+import { TurnFailures } from '../agent/turn-failures.ts'
 import { redrawCardsSoon } from '../gateway/cards/card-painter.ts'
 import { Decisions } from '../gateway/cards/decisions.ts'
 import type { GatewayDeps } from '../gateway/gateway-deps.ts'
@@ -25,18 +26,20 @@ export function composeEngine(
     ...deps,
     ...agent,
     outlet: createTurnOutlet(deps),
+    failures: new TurnFailures(deps.clock),
     refuseUnshowable: (approval) => decisions.refuseUnshowable(approval),
   }
   return {
     inbox: new Inbox(deps, decisions),
-    async handleJob({ job, signal }) {
+    async handleJob(run) {
+      const { job } = run
       switch (job.kind) {
         case 'expire':
           return decisions.expire(job.approval)
         case 'archive':
           return archive(deps, job.workstream)
         case 'turn':
-          await runTurn(agentDeps, job.workstream, { signal })
+          await runTurn(agentDeps, job.workstream, run)
           // A turn that was ended may have left a card.
           redrawCardsSoon(deps)
       }

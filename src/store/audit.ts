@@ -1,4 +1,5 @@
-import type { Tx } from './store.ts'
+import { sql } from 'kysely'
+import type { Db, Tx } from './store.ts'
 
 export type AuditAction =
   | 'press'
@@ -25,4 +26,21 @@ export async function audit(
     .insertInto('audit')
     .values({ at, actor, action, ws_id: workstream ?? null, detail })
     .execute()
+}
+
+/** Rows at the end of the table among which a recent one is looked for. */
+const RECENT_ROWS = 10_000
+
+/** Who stopped or closed the workstream last. */
+export async function lastStopper(db: Db, workstream: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('audit')
+    .select('actor')
+    .where('id', '>', sql<number>`(select coalesce(max(id), 0) - ${RECENT_ROWS} from audit)`)
+    .where('ws_id', '=', workstream)
+    .where('action', 'in', ['stop', 'close'])
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.actor
 }

@@ -36,6 +36,8 @@ export async function startEngine(options: {
   config?: (config: Config) => Config
   secrets?: readonly string[]
   channel?: Platform
+  /** Models by alias; the first is the default. */
+  aliases?: readonly string[]
 }) {
   const clock = options.clock ?? systemClock
   const base = loadConfig({}, { env: {}, cwd: mkdtempSync(join(tmpdir(), 'engine-')), home: '/nonexistent' })
@@ -48,11 +50,15 @@ export async function startEngine(options: {
   const signals = createLocalSignals(store, clock)
   const platform = options.platform ?? new FakePlatform()
   const adapter = new FakeAdapter(platform, { platform: options.channel ?? 'discord', clock })
+  const aliases = options.aliases ?? ['main', 'other']
   const models = {
-    defaultAlias: 'main',
-    aliases: ['main', 'other'],
+    defaultAlias: aliases[0] ?? '',
+    aliases,
     label: (a: string) => a,
-    get: async () => options.model,
+    get: async (alias: string) => {
+      if (!aliases.includes(alias)) throw new Error(`no model is named "${alias}"`)
+      return options.model
+    },
   }
   const deps: GatewayDeps = {
     config,
