@@ -1,7 +1,6 @@
 import { runTurn } from '../agent/run-turn.ts'
 import type { AgentDeps } from '../agent/turn-context.ts'
 import { TurnFailures } from '../agent/turn-failures.ts'
-import { redrawCardsSoon } from '../gateway/cards/card-painter.ts'
 import { Decisions } from '../gateway/cards/decisions.ts'
 import type { GatewayDeps } from '../gateway/gateway-deps.ts'
 import { Inbox } from '../gateway/incoming/inbox.ts'
@@ -41,7 +40,7 @@ export function composeEngine(
         case 'turn':
           await runTurn(agentDeps, job.workstream, run)
           // A turn that was ended may have left a card.
-          redrawCardsSoon(deps)
+          deps.redraws.soon()
       }
     },
   }

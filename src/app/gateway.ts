@@ -4,7 +4,7 @@ import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
 import type { Config } from '../config/config.ts'
 import { HEALTH } from '../copy/health.ts'
-import { redrawCards } from '../gateway/cards/card-painter.ts'
+import { createCardRedraws } from '../gateway/cards/card-redraws.ts'
 import { commandSpecs } from '../gateway/commands/list.ts'
 import type { GatewayDeps } from '../gateway/gateway-deps.ts'
 import type { Inbox } from '../gateway/incoming/inbox.ts'
@@ -144,6 +144,7 @@ class GatewayProcess implements Gateway {
     const adapters = new Map(channels.adapters.map((a) => [a.platform, a]))
     const identities = new Identities(store, clock, config.users)
     const redactor = this.#redactor
+    const redraws = createCardRedraws({ store, clock, log, locks, adapters }, this.#ending.signal)
     const deps: GatewayDeps = {
       config,
       store,
@@ -156,6 +157,7 @@ class GatewayProcess implements Gateway {
       models,
       identities,
       adapters,
+      redraws,
     }
     const tools = createTools(this.#toolDeps(workspace.runAs))
     const engine = composeEngine(deps, {
@@ -170,7 +172,7 @@ class GatewayProcess implements Gateway {
     const stopReconciler = startReconciler(deps, this.#ending.signal)
     signals.onForeignWrite(() => {
       queue.poke()
-      void redrawCards(deps, this.#ending.signal).catch(() => undefined)
+      redraws.soon()
     })
     await Promise.all(channels.adapters.map((a) => this.#startChannel(a, this.#gated(engine.inbox))))
     this.#health = () => healthOf({ store, adapters: channels.adapters, remarks: [HEALTH.noSandbox] })

@@ -60,9 +60,7 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
         .execute()
       return new Map(rows.map((r) => [r.key, JSON.parse(r.ref ?? 'null') as MessageRef]))
     },
-    async forget(key) {
-      await store.db.deleteFrom('posts').where('key', '=', key).execute()
-    },
+    forget: (key) => store.transaction((tx) => forgetPost(tx, key)),
   }
 }
 
@@ -111,10 +109,9 @@ export async function postOf(store: Store, ref: MessageRef): Promise<string | un
   return row?.key
 }
 
-/** Whether the post was begun and its answer never came: it may be visible or not. */
-export async function isUnanswered(store: Store, key: string): Promise<boolean> {
-  const row = await store.db.selectFrom('posts').select('ref').where('key', '=', key).executeTakeFirst()
-  return row !== undefined && row.ref === null
+/** Its key may be posted again. */
+export async function forgetPost(tx: Tx, key: string): Promise<void> {
+  await tx.db.deleteFrom('posts').where('key', '=', key).execute()
 }
 
 /** Whether a card is being posted on that platform, so that a message not known may be one. */

@@ -16,7 +16,7 @@ import { postCard } from './cards/card-painter.ts'
 import type { GatewayDeps } from './gateway-deps.ts'
 import { removeReceived } from './reactions.ts'
 
-type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'locks' | 'adapters'>
+type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'locks' | 'adapters' | 'redraws'>
 
 /** Between two tries to make a workstream's place while the platform is out of reach, ms. */
 const OPEN_AGAIN_MS = 5000

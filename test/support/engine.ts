@@ -5,7 +5,7 @@ import { composeEngine } from '../../src/app/compose.ts'
 import type { InboundMessage, Platform } from '../../src/channel/channel-adapter.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
-import { redrawCards } from '../../src/gateway/cards/card-painter.ts'
+import { createCardRedraws } from '../../src/gateway/cards/card-redraws.ts'
 import type { GatewayDeps } from '../../src/gateway/gateway-deps.ts'
 import { Identities } from '../../src/identity/identities.ts'
 import { createLocalJobs } from '../../src/jobs/local-jobs.ts'
@@ -60,6 +60,9 @@ export async function startEngine(options: {
       return options.model
     },
   }
+  const adapters = new Map([[adapter.platform, adapter]])
+  const locks = createLocalLocks()
+  const life = new AbortController()
   const deps: GatewayDeps = {
     config,
     store,
@@ -68,10 +71,11 @@ export async function startEngine(options: {
     redactor,
     queue,
     signals,
-    locks: createLocalLocks(),
+    locks,
     models,
     identities: new Identities(store, clock, config.users),
-    adapters: new Map([[adapter.platform, adapter]]),
+    adapters,
+    redraws: createCardRedraws({ store, clock, log, locks, adapters }, life.signal),
   }
   const counts: string[] = []
   const { inbox, handleJob } = composeEngine(deps, {
@@ -89,9 +93,9 @@ export async function startEngine(options: {
     platform,
     counts,
     logLines: lines,
-    repaint: () => redrawCards(deps, AbortSignal.timeout(5000)),
     async stop(graceMs = 0) {
       await queue.stop(graceMs)
+      life.abort(new Error('stopped'))
       signals.stop()
       await store.close()
     },
