@@ -12,6 +12,7 @@ import type {
 import { PostRefusedError } from '../../src/channel/post-once.ts'
 import type { SlackConfig } from '../../src/config/config.ts'
 import { REFUSED, SLACK } from '../../src/copy/platforms.ts'
+import { CalmLog } from '../../src/util/calm-log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sleep } from '../../src/util/time.ts'
 import { EditPace } from '../canvas/edit-pace.ts'
@@ -152,6 +153,7 @@ class SlackAdapter implements ChannelAdapter {
 
   async #connect(first: () => void): Promise<void> {
     const { clock, log } = this.#options.tools
+    const calm = new CalmLog(log, clock)
     try {
       for (let tries = 0; !this.#who; tries++) {
         try {
@@ -159,7 +161,7 @@ class SlackAdapter implements ChannelAdapter {
         } catch (error) {
           this.#tried = true
           first()
-          log.warn({ reason: messageOf(error) }, 'could not sign in to Slack yet')
+          calm.warn({ reason: messageOf(error) }, 'could not sign in to Slack yet')
           const wait = isTokenCode(codeOf(error)) ? REFUSED_AGAIN_MS : AUTH_BACKOFF_MS[Math.min(tries, 4)]
           await sleep(clock, wait ?? 30_000, this.#life.signal)
         }

@@ -1,3 +1,4 @@
+import { NO_EARLIER_MESSAGES } from '../copy/turns.ts'
 import { type Completion, CompletionError, complete } from '../model/complete.ts'
 import type { ContentPart, Message, ToolCall, Usage } from '../model/message.ts'
 import type { ModelRequest } from '../model/model-provider.ts'
@@ -30,7 +31,8 @@ export type LoopEnd =
   | { readonly end: 'done' | 'parked' }
   /** `shown`: what people saw of an answer that was not finished. */
   | { readonly end: 'stopped'; readonly shown: string }
-  | { readonly end: 'failed'; readonly why: string; readonly shown: string }
+  /** `fault`: the gateway's own, not one of the model. */
+  | { readonly end: 'failed'; readonly why: string; readonly shown: string; readonly fault?: boolean }
 
 /** Model and tools in turn until the model has no more calls. Rejects with the signal's reason, or ClaimLost. */
 export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
@@ -51,7 +53,7 @@ export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
       if (outcome === 'parked') return { end: 'parked' }
       continue
     }
-    await readInbox(context, rows.length === 0)
+    await readInbox(context, !rows.some((r) => r.kind === 'user'))
     tools = context.deps.catalog.snapshot()
     const failed = await modelStep(context, rows, tools)
     if (failed) return failed
@@ -91,12 +93,14 @@ async function readInbox(context: TurnContext, first: boolean): Promise<void> {
   const told: string[] = []
   const user: UserItem[] = []
   for (const item of mine) user.push(await userItem(context, item, told))
-  const entries: JournalEntry[] = [...earlier, { kind: 'user', items: user }]
-  await recordUserMessages(context, mine, entries)
+  const alone: JournalEntry[] = [{ kind: 'notice', text: NO_EARLIER_MESSAGES, tone: 'info' }]
+  await recordUserMessages(context, mine, [...(earlier ?? alone), { kind: 'user', items: user }])
+  if (!earlier) context.presenter.show({ type: 'notice', text: NO_EARLIER_MESSAGES, tone: 'info' })
   if (told.length > 0) await notice(context, `Not read: ${told.map(escapeMarkup).join('; ')}`, 'info')
 }
 
-async function messagesForTurn(context: TurnContext, first: boolean): Promise<readonly InboxMessage[]> {
+/** What waits for this turn; `first`: what begins it. */
+export async function messagesForTurn(context: TurnContext, first: boolean): Promise<readonly InboxMessage[]> {
   const items = await queuedMessages(context.deps.store.db, context.workstream.id)
   if (!first) return items.filter((i) => sameThread(i, context))
   return items.filter((i) => i.replyTo.thread === items[0]?.replyTo.thread)
@@ -110,15 +114,6 @@ async function recordUserMessages(
   const ids = items.map((i) => i.id)
   await record(context, entries, (tx) => markTaken(tx, ids, context.turn))
   await context.deps.outlet.taken(items)
-}
-
-/** What would begin the turn, by its text alone: the turn fails and must not leave it to begin the next one. */
-export async function readInboxWithoutFiles(context: TurnContext): Promise<void> {
-  const items = await messagesForTurn(context, true)
-  const user = items.map(({ id, author, text }): UserItem => {
-    return { inbox: id, author, content: [{ type: 'text', text: context.deps.redactor.redact(text) }] }
-  })
-  if (items.length > 0) await recordUserMessages(context, items, [{ kind: 'user', items: user }])
 }
 
 function sameThread(item: InboxMessage, context: TurnContext): boolean {
@@ -144,10 +139,11 @@ async function userItem(context: TurnContext, item: InboxMessage, told: string[]
   return { inbox: item.id, author: item.author, content }
 }
 
-async function earlierMessages(context: TurnContext, item: InboxMessage): Promise<JournalEntry[]> {
+/** Undefined where they cannot be read in time. */
+async function earlierMessages(context: TurnContext, item: InboxMessage): Promise<JournalEntry[] | undefined> {
   const { outlet, redactor } = context.deps
   const lines = await outlet.earlier(item.replyTo, item.ref?.id, MAX_EARLIER_MESSAGES)
-  if (lines.length === 0) return []
+  if (!lines || lines.length === 0) return lines && []
   const text = lines.map((m) => `${m.own ? 'you' : m.author.name}: ${m.text}`).join('\n')
   return [
     {

@@ -148,12 +148,20 @@ function messagesOf(
       const opaque = row.turn === of.current && row.opaque ? { opaque: row.opaque } : {}
       return [{ role: 'assistant', text: row.text, calls: row.calls, ...opaque }, ...answers]
     }
+    case 'end':
+      return row.state === 'done' ? [] : [userText(endNote(row))]
     default:
       return []
   }
 }
 
 const NOT_RUN: ContentPart = { type: 'text', text: 'This call was not run.' }
+
+/** So that the model does not take up what was stopped or failed with the next message. */
+function endNote({ state, by, why }: Extract<JournalRow, { kind: 'end' }>): string {
+  const what = state === 'stopped' ? `${by ?? 'Somebody'} stopped this turn` : `This turn failed: ${why ?? 'see above'}`
+  return `[${what.replace(/\.$/, '')}. What was asked above was not finished. Do not take it up again unless somebody asks for it.]`
+}
 
 function userText(text: string): Message {
   return { role: 'user', content: [{ type: 'text', text }] }

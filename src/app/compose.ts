@@ -1,6 +1,6 @@
 import { runTurn } from '../agent/run-turn.ts'
 import type { AgentDeps } from '../agent/turn-context.ts'
-import { redrawCardsSoon } from '../gateway/cards/card-painter.ts'
+import { TurnFailures } from '../agent/turn-failures.ts'
 import { Decisions } from '../gateway/cards/decisions.ts'
 import type { GatewayDeps } from '../gateway/gateway-deps.ts'
 import { Inbox } from '../gateway/incoming/inbox.ts'
@@ -22,7 +22,10 @@ export interface Engine {
 
 type Given = Pick<GatewayDeps, 'config' | 'clock' | 'log' | 'redactor' | 'models'> & { readonly store: SqliteStore }
 
-type LocalDeps = Omit<GatewayDeps, 'adapters' | 'queue' | 'signals'> & { queue: LocalJobQueue; signals: LocalSignals }
+type LocalDeps = Omit<GatewayDeps, 'adapters' | 'redraws' | 'queue' | 'signals'> & {
+  queue: LocalJobQueue
+  signals: LocalSignals
+}
 
 /** What one process that has the store to itself works with; the adapters are made with its locks. */
 export function composeLocal(given: Given): LocalDeps {
@@ -46,20 +49,22 @@ export function composeEngine(
     ...deps,
     ...agent,
     outlet: createTurnOutlet(deps),
+    failures: new TurnFailures(deps.clock),
     refuseUnshowable: (approval) => decisions.refuseUnshowable(approval),
   }
   return {
     inbox: new Inbox(deps, decisions),
-    async handleJob({ job, signal }) {
+    async handleJob(run) {
+      const { job } = run
       switch (job.kind) {
         case 'expire':
           return decisions.expire(job.approval)
         case 'archive':
           return archive(deps, job.workstream)
         case 'turn':
-          await runTurn(agentDeps, job.workstream, { signal })
+          await runTurn(agentDeps, job.workstream, run)
           // A turn that was ended may have left a card.
-          redrawCardsSoon(deps)
+          deps.redraws.soon()
       }
     },
   }

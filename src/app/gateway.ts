@@ -5,7 +5,7 @@ import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.
 import type { Config } from '../config/config.ts'
 import { HEALTH } from '../copy/health.ts'
 import { DISCORD, SLACK } from '../copy/platforms.ts'
-import { redrawCards } from '../gateway/cards/card-painter.ts'
+import { createCardRedraws } from '../gateway/cards/card-redraws.ts'
 import { commandSpecs } from '../gateway/commands/list.ts'
 import type { GatewayDeps } from '../gateway/gateway-deps.ts'
 import type { Inbox } from '../gateway/incoming/inbox.ts'
@@ -137,7 +137,9 @@ class GatewayProcess implements Gateway {
     const { queue, signals, locks } = local
     const channels = await createChannels(config, { clock, log, locks, commands: commandSpecs(models.aliases) })
     this.#slackRequest = channels.slackRequest
-    const deps: GatewayDeps = { ...local, adapters: new Map(channels.adapters.map((a) => [a.platform, a])) }
+    const adapters = new Map(channels.adapters.map((a) => [a.platform, a]))
+    const redraws = createCardRedraws({ ...local, adapters }, this.#ending.signal)
+    const deps: GatewayDeps = { ...local, adapters, redraws }
     const tools = createTools(this.#toolDeps(workspace.runAs, locks))
     const engine = composeEngine(deps, {
       models,
@@ -151,7 +153,7 @@ class GatewayProcess implements Gateway {
     const stopReconciler = startReconciler(deps, this.#ending.signal)
     signals.onForeignWrite(() => {
       queue.poke()
-      void redrawCards(deps, this.#ending.signal).catch(() => undefined)
+      redraws.soon()
     })
     await Promise.all(channels.adapters.map((a) => this.#startChannel(a, this.#gated(engine.inbox))))
     this.#health = () => healthOf({ store, adapters: channels.adapters, remarks: [HEALTH.noSandbox] })

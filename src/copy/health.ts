@@ -4,7 +4,7 @@ export const HEALTH = {
     `channels off: ${names.join(', ')}; run "npm run demo" to see it work without them`,
   starting: 'the gateway is starting',
   standby: 'another gateway serves this database; waiting for it to stop',
-  noDatabase: 'the database does not answer',
+  noDatabase: 'the database does not answer, or its file was deleted or replaced',
   noSandbox: 'no sandbox in this version: approved bash commands run as the owner of the workspace, without limits',
 } as const
 

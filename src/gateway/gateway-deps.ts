@@ -11,6 +11,12 @@ import type { Log } from '../util/log.ts'
 import type { Redactor } from '../util/redact.ts'
 import type { Clock } from '../util/time.ts'
 
+/** Brings the cards of settled approvals to their rows' state. */
+export interface CardRedraws {
+  /** Not waited for: some row may have changed. */
+  soon(): void
+}
+
 /** What the gateway's parts are made with. */
 export interface GatewayDeps {
   readonly config: Config
@@ -25,6 +31,7 @@ export interface GatewayDeps {
   readonly identities: Identities
   /** The channels that are on. */
   readonly adapters: ReadonlyMap<Platform, ChannelAdapter>
+  readonly redraws: CardRedraws
 }
 
 /** A command as it is written on the platform: `/status`, `/turnstone status`. */

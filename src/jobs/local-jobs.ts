@@ -30,6 +30,7 @@ class LocalJobs implements LocalJobQueue {
   readonly #running = new Set<Promise<void>>()
   #handler: ((run: JobRun) => Promise<void>) | undefined
   #concurrency = 0
+  #idle = 0
   #stopping = false
   #cancelTimer: () => void = () => undefined
   #pumping: Promise<void> = Promise.resolve()
@@ -105,7 +106,7 @@ class LocalJobs implements LocalJobQueue {
   }
 
   async #claimAll(): Promise<void> {
-    while (this.#handler && !this.#stopping && this.#running.size < this.#concurrency) {
+    while (this.#handler && !this.#stopping && this.#isFree()) {
       const job = await this.#claim()
       if (!job) break
       const run = this.#run(job.key, job.attempt, this.#handler)
@@ -141,7 +142,8 @@ class LocalJobs implements LocalJobQueue {
   async #run(key: string, attempt: number, handler: (run: JobRun) => Promise<void>): Promise<void> {
     let failed: unknown
     try {
-      await handler({ job: decodeJob(key), attempt, signal: this.#abort.signal })
+      const idle: JobRun['idle'] = (wait) => this.#waitAside(wait)
+      await handler({ job: decodeJob(key), attempt, signal: this.#abort.signal, idle })
     } catch (error) {
       failed = error ?? new Error('unknown')
     }
@@ -158,6 +160,21 @@ class LocalJobs implements LocalJobQueue {
       // The row stays active and runs again at the next start; the workstream's belt sends another job meanwhile.
       this.#log.error({ err: error, key }, 'the end of a job could not be stored')
       this.#clock.after(1000, () => void this.#releaseStuck(key))
+    }
+  }
+
+  #isFree(): boolean {
+    return this.#running.size - this.#idle < this.#concurrency
+  }
+
+  /** A job that comes back may make one more than there are places: it is under way and need not wait again. */
+  async #waitAside<T>(wait: () => Promise<T>): Promise<T> {
+    this.#idle++
+    if (!this.#stopping) this.#pump()
+    try {
+      return await wait()
+    } finally {
+      this.#idle--
     }
   }
 
@@ -179,7 +196,7 @@ class LocalJobs implements LocalJobQueue {
   }
 
   async #armTimer(): Promise<void> {
-    if (this.#stopping || !this.#handler || this.#running.size >= this.#concurrency) return
+    if (this.#stopping || !this.#handler || !this.#isFree()) return
     const next = await this.#store.db
       .selectFrom('jobs')
       .select((e) => e.fn.min('run_at').as('at'))

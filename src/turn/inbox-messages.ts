@@ -138,6 +138,16 @@ export async function lastSentAt(db: Db, workstream: string): Promise<number> {
   return Number(row?.at ?? 0)
 }
 
+/** When its first message was sent, ms since the epoch; 0 where it has none. */
+export async function firstSentAt(db: Db, workstream: string): Promise<number> {
+  const row = await db
+    .selectFrom('inbox')
+    .select((e) => e.fn.min('sent_at').as('at'))
+    .where('ws_id', '=', workstream)
+    .executeTakeFirst()
+  return Number(row?.at ?? 0)
+}
+
 /** The newest messages of these workstreams, newest first. */
 export async function newestMessages(
   db: Db,

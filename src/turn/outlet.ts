@@ -24,8 +24,8 @@ export interface TurnOutlet {
   /** Makes the workstream's place; once for each workstream. */
   open(workstream: Workstream, claim: Claim, signal: AbortSignal): Promise<{ to: Address; notice?: string }>
   presenter(of: { workstream: string; turn: string; to: Address; claim: Claim }): TurnPresenter
-  /** The last messages of the conversation before the given one, oldest first; [] where they cannot be read. */
-  earlier(to: Address, before: string | undefined, limit: number): Promise<readonly HistoryMessage[]>
+  /** The last messages of the conversation before the given one, oldest first; undefined where they cannot be read in 3 s. */
+  earlier(to: Address, before: string | undefined, limit: number): Promise<readonly HistoryMessage[] | undefined>
   download(channel: Platform, file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
   /** The model has them: 👀 comes off. Must not reject. */
   taken(items: readonly InboxMessage[]): Promise<void>

@@ -182,6 +182,10 @@ export async function raiseEpoch(tx: Tx, id: string): Promise<number | undefined
   return row?.epoch
 }
 
+export async function epochOf(db: Db, id: string): Promise<number | undefined> {
+  return (await db.selectFrom('workstreams').select('epoch').where('id', '=', id).executeTakeFirst())?.epoch
+}
+
 /** Whether the epoch still holds; keeps it so until the transaction ends. */
 export async function lockEpoch(tx: Tx, id: string, epoch: number): Promise<boolean> {
   const row = await tx.db
@@ -207,8 +211,13 @@ export async function markOpened(tx: Tx, id: string, address: string, postTo: Ad
     .execute()
 }
 
-export async function setModel(tx: Tx, id: string, alias: string): Promise<void> {
-  await tx.db.updateTable('workstreams').set({ model: alias }).where('id', '=', id).execute()
+/** Undefined: the default. */
+export async function setModel(tx: Tx, id: string, alias: string | undefined): Promise<void> {
+  await tx.db
+    .updateTable('workstreams')
+    .set({ model: alias ?? null })
+    .where('id', '=', id)
+    .execute()
 }
 
 export async function markClosed(tx: Tx, id: string): Promise<void> {

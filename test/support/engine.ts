@@ -5,7 +5,7 @@ import { composeEngine, composeLocal } from '../../src/app/compose.ts'
 import type { InboundMessage, Platform } from '../../src/channel/channel-adapter.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
-import { redrawCards } from '../../src/gateway/cards/card-painter.ts'
+import { createCardRedraws } from '../../src/gateway/cards/card-redraws.ts'
 import type { GatewayDeps } from '../../src/gateway/gateway-deps.ts'
 import type { ModelProvider } from '../../src/model/model-provider.ts'
 import { openStore } from '../../src/store/store.ts'
@@ -34,6 +34,8 @@ export async function startEngine(options: {
   channel?: Platform
   /** The workspace of every workstream. */
   root?: string
+  /** Models by alias; the first is the default. */
+  aliases?: readonly string[]
 }) {
   const clock = options.clock ?? systemClock
   const base = loadConfig({}, { env: {}, cwd: mkdtempSync(join(tmpdir(), 'engine-')), home: '/nonexistent' })
@@ -42,17 +44,24 @@ export async function startEngine(options: {
   const redactor = createRedactor(options.secrets ?? [])
   const log = createLog('debug', redactor, (line) => lines.push(line))
   const store = await openStore(options.file ?? ':memory:')
+  const platform = options.platform ?? new FakePlatform()
+  const adapter = new FakeAdapter(platform, { platform: options.channel ?? 'discord', clock })
+  const aliases = options.aliases ?? ['main', 'other']
   const models = {
-    defaultAlias: 'main',
-    aliases: ['main', 'other'],
+    defaultAlias: aliases[0] ?? '',
+    aliases,
     label: (a: string) => a,
-    get: async () => options.model,
+    get: async (alias: string) => {
+      if (!aliases.includes(alias)) throw new Error(`no model is named "${alias}"`)
+      return options.model
+    },
   }
   const local = composeLocal({ config, store, clock, log, redactor, models })
   const { queue, signals } = local
-  const platform = options.platform ?? new FakePlatform()
-  const adapter = new FakeAdapter(platform, { platform: options.channel ?? 'discord', clock })
-  const deps: GatewayDeps = { ...local, adapters: new Map([[adapter.platform, adapter]]) }
+  const adapters = new Map([[adapter.platform, adapter]])
+  const life = new AbortController()
+  const redraws = createCardRedraws({ ...local, adapters }, life.signal)
+  const deps: GatewayDeps = { ...local, adapters, redraws }
   const counts: string[] = []
   const { inbox, handleJob } = composeEngine(deps, {
     models,
@@ -69,9 +78,9 @@ export async function startEngine(options: {
     platform,
     counts,
     logLines: lines,
-    repaint: () => redrawCards(deps, AbortSignal.timeout(5000)),
     async stop(graceMs = 0) {
       await queue.stop(graceMs)
+      life.abort(new Error('stopped'))
       signals.stop()
       await store.close()
     },

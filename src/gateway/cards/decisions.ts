@@ -1,5 +1,5 @@
 import type { Approval, Outcome } from '../../approval/approval.ts'
-import { findApproval, openApprovals, settleApproval } from '../../approval/approvals.ts'
+import { findApproval, markCardMissing, openApprovals, settleApproval } from '../../approval/approvals.ts'
 import type {
   DecisionAction,
   DecisionReceipt,
@@ -8,7 +8,7 @@ import type {
   MessageRef,
 } from '../../channel/channel-adapter.ts'
 import { decodePostKey } from '../../channel/post-key.ts'
-import { createPostLog, isCardInFlight, postOf } from '../../channel/post-log.ts'
+import { createPostLog, forgetPost, isCardInFlight, postOf } from '../../channel/post-log.ts'
 import {
   alreadyDecided,
   LINK_TO_DECIDE,
@@ -25,7 +25,7 @@ import { messageOf } from '../../util/errors.ts'
 import { findWorkstream, type Workstream } from '../../workstream/workstreams.ts'
 import { mayDecide } from '../access.ts'
 import { type GatewayDeps, tell } from '../gateway-deps.ts'
-import { postCard, redrawCardsSoon } from './card-painter.ts'
+import { cardLock, postCard } from './card-painter.ts'
 import { parseTypedAnswer } from './typed-answer.ts'
 
 const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', reject: 'rejected' }
@@ -36,6 +36,9 @@ const MAX_NOTE_CHARS = 8000
 const DAY_MS = 86_400_000
 /** When a deleted message that is not known is looked for again, ms. */
 const LOOK_AGAIN_MS: readonly number[] = [200, 1000, 5000]
+
+/** So long a deleted card is tried to be posted again at once, ms; then it is left to the regular look. */
+const POST_AGAIN_MS = 60_000
 
 /** Presses and typed answers: the only other way in. */
 export class Decisions {
@@ -123,7 +126,7 @@ export class Decisions {
       await queue.send(tx, { kind: 'turn', workstream })
       return done
     })
-    redrawCardsSoon(this.#deps)
+    this.#deps.redraws.soon()
     return late ? undefined : settled
   }
 
@@ -134,7 +137,7 @@ export class Decisions {
       const done = await settleApproval(tx, { id, outcome: 'expired', by: 'turnstone' }, clock.now())
       if (done) await queue.send(tx, { kind: 'turn', workstream: done.workstream })
     })
-    redrawCardsSoon(this.#deps)
+    this.#deps.redraws.soon()
   }
 
   /** It cannot be shown whole, so it cannot be approved. */
@@ -163,9 +166,18 @@ export class Decisions {
     const approval = post?.kind === 'card' ? await findApproval(store.db, post.approval) : undefined
     if (key === undefined || !approval || approval.state !== 'open') return
     const to = await addressOfTurn(store.db, approval.turn)
-    if (!to) return
-    const posts = createPostLog(store, clock)
-    await posts.forget(key)
-    await postCard(this.#deps, { approval, to, posts, again: true }, AbortSignal.timeout(60_000))
+    const forgotten = await this.#deps.locks.run(cardLock(approval.id), () => this.#forget(key, approval))
+    if (!to || !forgotten) return
+    const limit = new AbortController()
+    const cancel = clock.after(POST_AGAIN_MS, () => limit.abort(new Error('it took too long')))
+    await postCard(this.#deps, { approval, to, posts: createPostLog(store, clock) }, limit.signal).finally(cancel)
+  }
+
+  /** In one transaction, so that whatever happens next somebody sees that the open card is missing. */
+  #forget(key: string, { id }: Approval): Promise<boolean> {
+    return this.#deps.store.transaction(async (tx) => {
+      await forgetPost(tx, key)
+      return markCardMissing(tx, id)
+    })
   }
 }

@@ -2,7 +2,6 @@ import { workstreamsWithOpenApproval } from '../../approval/approvals.ts'
 import { workstreamsWaitingSince } from '../../turn/inbox-messages.ts'
 import { workstreamsUnderWay } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
-import { redrawCards } from '../cards/card-painter.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 import { sweepReactions } from '../reactions.ts'
 import { prune, startSweeping } from './prune.ts'
@@ -15,11 +14,22 @@ const FORGOTTEN_AFTER_MS = 30_000
 /** A regular look at what a lost hint or a failed write could have left behind. Returns what ends it. */
 export function startReconciler(deps: GatewayDeps, signal: AbortSignal): () => void {
   let cancel = (): void => undefined
+  let sweeping = false
+  /** Not waited for, and one at a time: marks are a help only. */
+  const sweep = (): void => {
+    if (sweeping) return
+    sweeping = true
+    void sweepReactions(deps)
+      .catch((error: unknown) => deps.log.warn({ reason: messageOf(error) }, 'could not sweep reactions'))
+      .finally(() => {
+        sweeping = false
+      })
+  }
   const look = async (): Promise<void> => {
     try {
       await wakeForgottenWorkstreams(deps)
-      await redrawCards(deps, signal)
-      void sweepReactions(deps)
+      deps.redraws.soon()
+      sweep()
       await prune(deps, signal)
     } catch (error) {
       if (!signal.aborted) deps.log.warn({ reason: messageOf(error) }, 'reconciliation failed')

@@ -384,7 +384,8 @@ describe('stopping and faults', () => {
     expect((await press(e, card.approval, 'approve')).text).toContain('stopped')
     await e.inbox.message(message('alice', 'and now', { thread: 'm-14' }))
     await until(() => model.requests.length === 2)
-    expect(model.requests[1]?.messages.map((m) => m.role)).toEqual(['system', 'user', 'assistant', 'tool', 'user'])
+    const roles = model.requests[1]?.messages.map((m) => m.role)
+    expect(roles).toEqual(['system', 'user', 'assistant', 'tool', 'user', 'user'])
     expect(act.runs).toEqual([])
   })
 
