@@ -213,7 +213,7 @@ async function modelStep(
   } catch (error) {
     if (context.signal.reason instanceof TurnStoppedError) return { end: 'stopped', shown }
     if (!(error instanceof CompletionError)) throw error
-    await record(context, [], (tx) => chargeUsage(tx, context, error.usage))
+    await record(context, [], await charging(context, error.usage))
     // Four characters a token is a guess: where it was wrong, less is sent.
     if (error.code === 'context' && share > MIN_HISTORY_SHARE) return modelStep(context, rows, tools, share / 2)
     if (error.code === 'image' && (await dropImages(context, tools))) return undefined
@@ -260,15 +260,16 @@ async function recordAnswer(context: TurnContext, done: Completion, rows: readon
   const said = calls.length > 0 ? undefined : endingNotice(done)
   const entries: JournalEntry[] = [{ kind: 'assistant', text: done.text, calls, ...(cut ? { cut } : {}), ...opaque }]
   if (said) entries.push({ kind: 'notice', text: said, tone: 'info' })
-  await record(context, entries, (tx) => chargeUsage(tx, context, done.usage))
+  await record(context, entries, await charging(context, done.usage))
   if (said) context.presenter.show({ type: 'notice', text: said, tone: 'info' })
 }
 
-/** Charged to the workstream's owner. */
-async function chargeUsage(tx: Tx, context: TurnContext, usage: Usage | undefined): Promise<void> {
-  if (!usage) return
+/** Charged to the person whose message is being answered. */
+async function charging(context: TurnContext, usage: Usage | undefined): Promise<(tx: Tx) => Promise<void>> {
+  if (!usage) return async () => {}
   const { deps, workstream, alias } = context
-  await recordUsage(tx, { user: workstream.owner, workstream: workstream.id, model: alias, usage }, deps.clock.now())
+  const user = authorOf(await turnRows(context)) ?? workstream.owner
+  return (tx) => recordUsage(tx, { user, workstream: workstream.id, model: alias, usage }, deps.clock.now())
 }
 
 function endingNotice({ text, reason }: Completion): string | undefined {
