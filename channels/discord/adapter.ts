@@ -14,6 +14,7 @@ import type {
   TurnCanvas,
 } from '../../src/channel/channel-adapter.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { newId } from '../../src/util/ids.ts'
 import { sleep } from '../../src/util/time.ts'
@@ -69,7 +70,7 @@ class DiscordAdapter implements ChannelAdapter {
     this.#pace = new EditPace(tools.clock, TIMES.edit)
     const rest = createRest(config.api_url, token)
     rest.on('rateLimited', ({ route, retryAfter, global }) => {
-      tools.log.debug({ route, retryAfter, global }, 'Discord asks to wait')
+      tools.log.debug({ route, retryAfter, global }, LOG.discordWait)
     })
     this.#api = new Api(rest)
     this.#connection = new Connection({
@@ -166,12 +167,11 @@ class DiscordAdapter implements ChannelAdapter {
     const { clock, log, commands } = this.#deps
     for (const wait of COMMAND_WAITS_MS) {
       try {
-        if (await syncCommands(this.#api, application, commands, log))
-          log.info('the commands were registered with Discord')
+        if (await syncCommands(this.#api, application, commands, log)) log.info(LOG.commandsRegistered)
         return
       } catch (error) {
         if (this.#stop.signal.aborted) return
-        log.warn({ reason: messageOf(error) }, 'the commands could not be registered with Discord')
+        log.warn({ reason: messageOf(error) }, LOG.commandsNotRegistered)
         if (codeOf(error) !== undefined) return
         await sleep(clock, wait, this.#stop.signal).catch(() => undefined)
       }
@@ -181,7 +181,7 @@ class DiscordAdapter implements ChannelAdapter {
   #onDelete(channel: string, ids: readonly string[]): void {
     for (const id of ids) {
       this.#inbound?.deleted({ platform: 'discord', channel, id }).catch((error: unknown) => {
-        this.#deps.log.warn({ reason: messageOf(error), message: id }, 'a deletion could not be taken in')
+        this.#deps.log.warn({ reason: messageOf(error), message: id }, LOG.deletionNotHandled)
       })
     }
   }
@@ -264,7 +264,7 @@ class DiscordAdapter implements ChannelAdapter {
     try {
       await change(`/channels/${ref.channel}/messages/${ref.id}/reactions/${EYES}/@me`)
     } catch (error) {
-      this.#deps.log.debug({ reason: messageOf(error), message: ref.id }, 'could not set a reaction')
+      this.#deps.log.debug({ reason: messageOf(error), message: ref.id }, LOG.reactionNotSet)
     }
   }
 
@@ -285,7 +285,7 @@ class DiscordAdapter implements ChannelAdapter {
     } catch (error) {
       // A thread of people's making needs a permission that we do not ask for.
       if (codeOf(error) === undefined) throw error
-      this.#deps.log.info({ reason: messageOf(error), thread: to.id }, 'a thread could not be archived')
+      this.#deps.log.info({ reason: messageOf(error), thread: to.id }, LOG.threadNotArchived)
     }
   }
 

@@ -8,6 +8,7 @@ import {
   WebSocketShardStatus,
 } from 'discord.js'
 import type { ChannelState } from '../../src/channel/channel-adapter.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { DISCORD, DISCORD_CLOSED } from '../../src/copy/platforms.ts'
 import { CalmLog } from '../../src/util/calm-log.ts'
 import { messageOf } from '../../src/util/errors.ts'
@@ -92,7 +93,7 @@ export class Connection {
   }
 
   #fail(reason: string): void {
-    this.#options.log.error({ reason }, 'Discord is not connected')
+    this.#options.log.error({ reason }, LOG.discordDisconnected)
     this.#set('failed', reason)
     this.#first.resolve()
   }
@@ -154,8 +155,7 @@ export class Connection {
         },
       },
     })
-    const report = (error: unknown): void =>
-      this.#log.warn({ reason: messageOf(error) }, 'the Discord library reports a problem')
+    const report = (error: unknown): void => this.#log.warn({ reason: messageOf(error) }, LOG.discordLibrary)
     client.on(Events.Error, report)
     client.on(Events.ShardError, report)
     client.on(Events.Warn, report)
@@ -185,7 +185,7 @@ export class Connection {
     const events = manager as unknown as ShardEvents
     const over = (): boolean => attempt.given || this.#stop.signal.aborted
     events.on('error', ({ error }) => {
-      this.#log.warn({ reason: messageOf(error) }, 'Discord connection error')
+      this.#log.warn({ reason: messageOf(error) }, LOG.discordError)
     })
     events.on('hello', () => {
       if (over()) void Promise.resolve(manager.destroy()).catch(() => undefined)

@@ -11,6 +11,7 @@ import type {
 } from '../../src/channel/channel-adapter.ts'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
 import type { SlackConfig } from '../../src/config/config.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { REFUSED, SLACK } from '../../src/copy/platforms.ts'
 import { CalmLog } from '../../src/util/calm-log.ts'
 import { messageOf } from '../../src/util/errors.ts'
@@ -169,7 +170,7 @@ class SlackAdapter implements ChannelAdapter {
       await this.#receiver.start()
       if (this.#receiver instanceof HttpReceiver) void this.#readMissed()
     } catch (error) {
-      if (!this.#life.signal.aborted) log.error({ err: error }, 'could not start Slack')
+      if (!this.#life.signal.aborted) log.error({ err: error }, LOG.slackNotStarted)
     } finally {
       this.#tried = true
       first()
@@ -197,7 +198,7 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   #onToken(code: string | undefined): void {
-    if (code && this.#refused !== code) this.#options.tools.log.error({ code }, 'Slack rejected the bot token')
+    if (code && this.#refused !== code) this.#options.tools.log.error({ code }, LOG.slackTokenRejected)
     this.#refused = code
   }
 
@@ -278,12 +279,7 @@ class SlackAdapter implements ChannelAdapter {
     )
   }
 
-  async send(
-    to: Address,
-    outgoing: Outgoing,
-    key: string,
-    onFileId: (fileId: string) => Promise<void>,
-  ): Promise<MessageRef> {
+  async send(...[to, outgoing, key, onFileId]: Parameters<ChannelAdapter['send']>): Promise<MessageRef> {
     if (outgoing.kind === 'file') return this.#files.send(to, outgoing, onFileId)
     if (outgoing.kind === 'card')
       return this.#poster.post(to, { body: cardBody(outgoing.card), metadata: metadataOf(key) })
@@ -330,7 +326,7 @@ class SlackAdapter implements ChannelAdapter {
     await this.#api.call(method, args, { priority: 'sign' }).catch((error: unknown) => {
       const code = codeOf(error)
       if (code !== 'already_reacted' && code !== 'no_reaction')
-        this.#options.tools.log.debug({ reason: messageOf(error) }, 'could not set a reaction')
+        this.#options.tools.log.debug({ reason: messageOf(error) }, LOG.reactionNotSet)
     })
   }
 

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { App, Receiver } from '@slack/bolt'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { readBody } from '../../src/util/read-body.ts'
@@ -79,14 +80,14 @@ export class HttpReceiver implements Receiver {
 
   async #event(app: App, body: Json, retry: { num: number; reason: string }): Promise<Response> {
     if (!isJson(body.event)) {
-      this.#log.warn({ type: body.type }, 'Slack holds events back: too many an hour')
+      this.#log.warn({ type: body.type }, LOG.slackHoldsBack)
       return plain(200)
     }
     try {
       await app.processEvent({ body, ack: async () => {}, retryNum: retry.num, retryReason: retry.reason })
       return plain(200)
     } catch (error) {
-      this.#log.warn({ reason: messageOf(error) }, 'a Slack event could not be stored; Slack will repeat it')
+      this.#log.warn({ reason: messageOf(error) }, LOG.slackEventNotStored)
       return plain(500)
     }
   }
@@ -99,7 +100,7 @@ export class HttpReceiver implements Receiver {
       const work = app.processEvent({ body, ack }).then(
         () => resolve(plain(200)),
         (error: unknown) => {
-          this.#log.warn({ reason: messageOf(error) }, 'a Slack interaction failed')
+          this.#log.warn({ reason: messageOf(error) }, LOG.slackInteractionFailed)
           resolve(plain(200))
         },
       )

@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { App, Receiver } from '@slack/bolt'
 import type { ChannelState } from '../../src/channel/channel-adapter.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { SLACK } from '../../src/copy/platforms.ts'
 import { CalmLog } from '../../src/util/calm-log.ts'
 import { messageOf } from '../../src/util/errors.ts'
@@ -126,7 +127,7 @@ export class SocketReceiver implements Receiver {
       await socket.connect(url)
       this.#state = { state: 'degraded', reason: SLACK.noConnection }
       this.#upSince = clock.now()
-      log.info('connected to Slack')
+      log.info(LOG.slackConnected)
       if (!before) this.#deps.onUp()
       return undefined
     } catch (error) {
@@ -138,21 +139,21 @@ export class SocketReceiver implements Receiver {
         return REFUSED_AGAIN_MS
       }
       if (this.#state.state !== 'failed') this.#state = { state: 'degraded', reason: SLACK.noConnection }
-      this.#log.warn({ reason: messageOf(error) }, 'could not connect to Slack yet')
+      this.#log.warn({ reason: messageOf(error) }, LOG.slackNotConnected)
       const asked = error instanceof SlackUnclearError ? error.retryAfterMs : undefined
       return asked ?? backoff(tries)
     }
   }
 
   #fail(reason: string): void {
-    if (this.#state.reason !== reason) this.#deps.log.error({ reason }, 'Slack stays disconnected until this is fixed')
+    if (this.#state.reason !== reason) this.#deps.log.error({ reason }, LOG.slackStaysOff)
     this.#state = { state: 'failed', reason }
   }
 
   #closed(socket: SocketConnection): void {
     this.#sockets.delete(socket)
     if (this.#life.signal.aborted || this.#isUp() || this.#state.state === 'failed') return
-    this.#log.warn({}, 'the connection to Slack ended')
+    this.#log.warn({}, LOG.slackEnded)
     void this.#connect(undefined, this.#waitAfterLoss())
   }
 
@@ -170,7 +171,7 @@ export class SocketReceiver implements Receiver {
 
   #disconnect(socket: SocketConnection, reason: string): void {
     const { clock, log } = this.#deps
-    log.info({ reason }, 'Slack is closing a connection')
+    log.info({ reason }, LOG.slackClosing)
     if (reason === 'link_disabled') {
       this.#fail(SLACK.socketModeOff)
       for (const one of this.#sockets) one.destroy()
@@ -202,8 +203,7 @@ export class SocketReceiver implements Receiver {
     }
     const isEvent = frame.type === 'events_api'
     try {
-      if (isEvent && !isJson(body.event))
-        log.warn({ type: body.type }, 'Slack is holding events back: too many this hour')
+      if (isEvent && !isJson(body.event)) log.warn({ type: body.type }, LOG.slackHoldsBack)
       else
         await app?.processEvent({
           body,
@@ -213,7 +213,7 @@ export class SocketReceiver implements Receiver {
         })
       await ack()
     } catch (error) {
-      log.warn({ reason: messageOf(error), type: frame.type }, 'could not handle a Slack envelope; Slack may repeat it')
+      log.warn({ reason: messageOf(error), type: frame.type }, LOG.slackEnvelopeFailed)
       if (!isEvent) await ack()
     }
   }

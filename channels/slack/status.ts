@@ -1,5 +1,6 @@
 import type { Address } from '../../src/channel/channel-adapter.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import type { Clock } from '../../src/util/time.ts'
@@ -84,7 +85,7 @@ export class StatusLine {
         await api.call('assistant.threads.setStatus', args, { priority: 'sign' })
       } catch (error) {
         if (isMissing(error)) feature.on = false
-        log.debug({ reason: messageOf(error) }, 'the status line could not be set')
+        log.debug({ reason: messageOf(error) }, LOG.statusNotSet)
       }
     })
   }

@@ -1,4 +1,12 @@
-import { NO_EARLIER_MESSAGES } from '../copy/turns.ts'
+import {
+  ANSWER_EMPTY,
+  ANSWER_TOO_LONG,
+  CONTENT_FILTERED,
+  IMAGE_NOT_READ,
+  INTERRUPTED,
+  NO_EARLIER_MESSAGES,
+  NOT_READ,
+} from '../copy/turns.ts'
 import { type Completion, CompletionError, complete } from '../model/complete.ts'
 import type { ContentPart, Message, ToolCall, Usage } from '../model/message.ts'
 import type { ModelRequest } from '../model/model-provider.ts'
@@ -76,7 +84,7 @@ async function reportInterrupted(context: TurnContext, calls: readonly ToolCall[
   await recordResults(
     context,
     calls.map((call) => ({ call, header: startedHeader(rows, call.id), state: 'interrupted' as const, text })),
-    `Interrupted by a restart: ${names}. Its outcome is unknown and it was not run again.`,
+    INTERRUPTED(names),
   )
 }
 
@@ -96,7 +104,7 @@ async function readInbox(context: TurnContext, first: boolean): Promise<void> {
   const alone: JournalEntry[] = [{ kind: 'notice', text: NO_EARLIER_MESSAGES, tone: 'info' }]
   await recordUserMessages(context, mine, [...(earlier ?? alone), { kind: 'user', items: user }])
   if (!earlier) context.presenter.show({ type: 'notice', text: NO_EARLIER_MESSAGES, tone: 'info' })
-  if (told.length > 0) await notice(context, `Not read: ${told.map(escapeMarkup).join('; ')}`, 'info')
+  if (told.length > 0) await notice(context, NOT_READ(told.map(escapeMarkup).join('; ')), 'info')
 }
 
 /** What waits for this turn; `first`: what begins it. */
@@ -273,10 +281,9 @@ async function charging(context: TurnContext, usage: Usage | undefined): Promise
 }
 
 function endingNotice({ text, reason }: Completion): string | undefined {
-  if (reason === 'content-filter') return "The model's provider stopped this answer by its content filter."
-  if (reason === 'length')
-    return 'The answer was cut off: it reached the longest length the model may write. Say "go on" for the rest.'
-  return text.trim() ? undefined : 'The model returned an empty answer. Ask again, perhaps in other words.'
+  if (reason === 'content-filter') return CONTENT_FILTERED
+  if (reason === 'length') return ANSWER_TOO_LONG
+  return text.trim() ? undefined : ANSWER_EMPTY
 }
 
 /** The provider will not read an image of the history: later requests carry a note instead. False where there is none. */
@@ -284,7 +291,7 @@ async function dropImages(context: TurnContext, tools: ToolSnapshot): Promise<bo
   const some = imagesOf(await historyFor(context, tools)).length > 0
   if (some) {
     await record(context, [{ kind: 'images-refused' }])
-    await notice(context, 'The model could not read an image; it goes on without it.', 'info')
+    await notice(context, IMAGE_NOT_READ, 'info')
   }
   return some
 }

@@ -1,4 +1,5 @@
 import { openApprovals, settleApproval } from '../approval/approvals.ts'
+import { CUT_OFF_ABOVE, STOPPED } from '../copy/turns.ts'
 import type { JobRun } from '../jobs/job-queue.ts'
 import { lastStopper } from '../store/audit.ts'
 import type { Tx } from '../store/store.ts'
@@ -110,11 +111,11 @@ async function endingEntries(
   const entries: JournalEntry[] = cut ? [{ kind: 'assistant', text: end.shown, calls: [], cut: true }] : []
   if (end.end === 'stopped') {
     const by = await lastStopper(deps.store.db, workstream.id)
-    const said: JournalEntry = { kind: 'notice', text: 'Stopped.', tone: 'info' }
+    const said: JournalEntry = { kind: 'notice', text: STOPPED, tone: 'info' }
     return [...entries, said, { kind: 'end', state, ...(by === undefined ? {} : { by }) }]
   }
   const why = deps.redactor.redact(end.why)
-  const text = `${why}${cut ? ' The text above was cut off.' : ''} (turn ${shortId(turn)})`
+  const text = `${why}${cut ? CUT_OFF_ABOVE : ''} (turn ${shortId(turn)})`
   // A fault of ours meets every message that comes: it is said once a minute.
   const said = !end.fault || deps.failures.maySay(workstream.id, why)
   if (said) entries.push({ kind: 'notice', text, tone: 'error' })

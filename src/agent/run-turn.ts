@@ -1,6 +1,7 @@
 import { openApprovals } from '../approval/approvals.ts'
 import type { Address } from '../channel/channel-adapter.ts'
 import { PostRefusedError } from '../channel/post-once.ts'
+import { LOG } from '../copy/log.ts'
 import { CARD_NOT_POSTED, GAVE_UP, MODEL_GONE, STOPPED_IN_BETWEEN } from '../copy/turns.ts'
 import type { JobRun } from '../jobs/job-queue.ts'
 import { aliasInUse } from '../model/model-registry.ts'
@@ -76,7 +77,7 @@ export async function runTurn(deps: AgentDeps, id: string, job: Pick<JobRun, 'si
     }
     deps.failures.note(taken.turn, error)
     if (taken.starts < MAX_STARTS) throw error
-    deps.log.error({ err: error, turn: shortId(taken.turn), workstream: id }, 'giving up on a turn')
+    deps.log.error({ err: error, turn: shortId(taken.turn), workstream: id }, LOG.turnGivenUp)
     await giveUp(deps, workstream, taken, run)
   } finally {
     over.abort()
@@ -141,8 +142,8 @@ async function runClaimedTurn(deps: AgentDeps, workstream: Workstream, taken: Cl
   for (const event of eventsOf(await turnRows(context))) context.presenter.show(event)
   const end = await takeFurther(context, taken, run)
   const facts = { turn: shortId(taken.turn), workstream: workstream.id }
-  if (end.end === 'failed') deps.log.warn({ ...facts, reason: end.why }, 'a turn has failed')
-  else deps.log.info({ ...facts, end: end.end }, 'turn finished or waiting for approval')
+  if (end.end === 'failed') deps.log.warn({ ...facts, reason: end.why }, LOG.turnEndedFailed)
+  else deps.log.info({ ...facts, end: end.end }, LOG.turnRested)
   if (end.end !== 'parked') return finishTurn(context, end, run)
   if ((await park(context, run)) === 'stopped') await finishTurn(context, { end: 'stopped', shown: '' }, run)
 }
@@ -155,7 +156,7 @@ async function takeFurther(context: TurnContext, taken: ClaimedTurn, run: Run): 
   } catch (error) {
     if (error instanceof ClaimLostError || run.shutdown.aborted) throw error
     if (run.signal.aborted) return { end: 'stopped', shown: '' }
-    deps.log.error({ err: error, turn: shortId(taken.turn), workstream: workstream.id }, 'a turn failed')
+    deps.log.error({ err: error, turn: shortId(taken.turn), workstream: workstream.id }, LOG.turnFailed)
     return { end: 'failed', why: reasonFor(error), shown: '', fault: true }
   }
 }
@@ -191,7 +192,7 @@ async function abandon(
   taken: ClaimedTurn,
   reason: string,
 ): Promise<undefined> {
-  deps.log.warn({ turn: shortId(taken.turn), workstream: workstream.id, reason }, 'there is no place to answer in')
+  deps.log.warn({ turn: shortId(taken.turn), workstream: workstream.id, reason }, LOG.noPlace)
   await deps.store.transaction(async (tx) => {
     await assertClaim(tx, taken.claim)
     await stopQueued(tx, workstream.id)

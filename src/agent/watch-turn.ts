@@ -1,3 +1,4 @@
+import { LOG } from '../copy/log.ts'
 import { stopSignal } from '../turn/turn.ts'
 import { isStopRequested } from '../turn/turns.ts'
 import { shortId } from '../util/ids.ts'
@@ -34,7 +35,7 @@ export async function watchTurn(deps: AgentDeps, watched: Watched, over: AbortSi
       return
     } catch (error) {
       if (over.aborted) return
-      if (!told) deps.log.error({ err: error, turn: shortId(turn) }, 'could not look for /stop; trying again')
+      if (!told) deps.log.error({ err: error, turn: shortId(turn) }, LOG.stopNotWatched)
       told = true
       await sleep(deps.clock, LOOK_AGAIN_MS, over).catch(() => undefined)
     }

@@ -4,6 +4,7 @@ import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
 import type { Config } from '../config/config.ts'
 import { HEALTH } from '../copy/health.ts'
+import { LOG } from '../copy/log.ts'
 import { DISCORD, SLACK } from '../copy/platforms.ts'
 import { createCardRedraws } from '../gateway/cards/card-redraws.ts'
 import { commandSpecs } from '../gateway/commands/list.ts'
@@ -105,7 +106,7 @@ class GatewayProcess implements Gateway {
       { health: () => this.#health(), metrics: () => this.#metrics.text(), slack: () => this.#slackRequest },
       this.#log,
     )
-    this.#log.info({ url: this.url }, 'listening')
+    this.#log.info({ url: this.url }, LOG.listening)
     try {
       await this.#becomeOwner(databaseFile)
       if (this.#ending.signal.aborted) return
@@ -198,7 +199,7 @@ class GatewayProcess implements Gateway {
     const config = this.#config
     for (const note of config.notes) this.#log.warn(note)
     this.#log.warn({ workspace: root }, HEALTH.noSandbox)
-    if (config.approvals.skip_permissions) this.#log.warn('skip_permissions is on: tools run without asking')
+    if (config.approvals.skip_permissions) this.#log.warn(LOG.skipPermissions)
     const on = new Set(adapters.map((a) => a.platform))
     const off = [
       ...(on.has('discord') ? [] : [`discord (${DISCORD.turnOn})`]),
@@ -213,10 +214,10 @@ class GatewayProcess implements Gateway {
       const { state, reason } = adapter.state()
       this.#log.info(
         { channel: adapter.platform, state, ...(reason === undefined ? {} : { reason }) },
-        'channel started',
+        LOG.channelStarted,
       )
     } catch (error) {
-      this.#log.error({ err: error, channel: adapter.platform }, 'channel failed to start; the others keep running')
+      this.#log.error({ err: error, channel: adapter.platform }, LOG.channelNotStarted)
     }
   }
 
@@ -269,6 +270,6 @@ async function quietly(log: Log, work: Promise<unknown> | undefined): Promise<vo
   try {
     await work
   } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'error while stopping')
+    log.warn({ reason: messageOf(error) }, LOG.stopFailed)
   }
 }

@@ -1,5 +1,6 @@
 import type { Address, ChannelAdapter, Platform } from '../channel/channel-adapter.ts'
 import type { Config } from '../config/config.ts'
+import { LOG } from '../copy/log.ts'
 import type { Identities } from '../identity/identities.ts'
 import type { JobQueue } from '../jobs/job-queue.ts'
 import type { Locks } from '../jobs/locks.ts'
@@ -51,6 +52,6 @@ export async function tell(
     if (onlyTo !== undefined) await adapter?.postEphemeral(to, { ...rest, onlyTo })
     else await adapter?.send(to, { kind: 'text', ...rest }, `line:${to.id}:${Math.random()}`, async () => {})
   } catch (error) {
-    log.warn({ reason: messageOf(error), channel: to.platform }, 'a line could not be posted')
+    log.warn({ reason: messageOf(error), channel: to.platform }, LOG.lineNotPosted)
   }
 }

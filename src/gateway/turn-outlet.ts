@@ -3,6 +3,7 @@ import { encodePostKey } from '../channel/post-key.ts'
 import { createPostLog } from '../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../channel/post-once.ts'
 import type { TurnView } from '../channel/turn-view.ts'
+import { LOG } from '../copy/log.ts'
 import { emptyView, foldView } from '../turn/fold-view.ts'
 import type { TurnOutlet, TurnPresenter } from '../turn/outlet.ts'
 import type { TurnEvent } from '../turn/turn.ts'
@@ -42,7 +43,7 @@ export function createTurnOutlet(deps: Deps): TurnOutlet {
         } catch (error) {
           signal.throwIfAborted()
           if (error instanceof PostRefusedError || error instanceof ClaimLostError) throw error
-          log.warn({ reason: messageOf(error), workstream: workstream.id }, 'no place for an answer yet')
+          log.warn({ reason: messageOf(error), workstream: workstream.id }, LOG.noPlaceYet)
           await sleep(deps.clock, OPEN_AGAIN_MS, signal)
         }
       }
@@ -63,7 +64,7 @@ export function createTurnOutlet(deps: Deps): TurnOutlet {
       try {
         return await Promise.race([adapterOf(to.platform).fetchMessages(to, range), tooLong])
       } catch (error) {
-        deps.log.warn({ reason: messageOf(error), channel: to.platform }, 'earlier messages could not be read')
+        deps.log.warn({ reason: messageOf(error), channel: to.platform }, LOG.earlierMessagesNotRead)
         return undefined
       } finally {
         late.abort()

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { LOG } from '../copy/log.ts'
 import type { Store, Tx } from '../store/store.ts'
 import type { Log } from '../util/log.ts'
 import type { Clock } from '../util/time.ts'
@@ -101,7 +102,7 @@ class LocalJobs implements LocalJobQueue {
   }
 
   #claimFailed(error: unknown): void {
-    this.#log.error({ err: error }, 'jobs cannot be claimed; trying again in 1 s')
+    this.#log.error({ err: error }, LOG.jobsNotClaimed)
     this.#wakeIn(1000)
   }
 
@@ -148,7 +149,7 @@ class LocalJobs implements LocalJobQueue {
       failed = error ?? new Error('unknown')
     }
     const aborted = this.#abort.signal.aborted
-    if (failed && !aborted) this.#log.error({ err: failed, key, attempt }, 'a job failed and will run again')
+    if (failed && !aborted) this.#log.error({ err: failed, key, attempt }, LOG.jobFailed)
     const backoff = Math.min(FIRST_BACKOFF_MS * 2 ** (attempt - 1), LAST_BACKOFF_MS)
     try {
       await this.#store.transaction(async (tx) => {
@@ -158,7 +159,7 @@ class LocalJobs implements LocalJobQueue {
       })
     } catch (error) {
       // The row stays active and runs again at the next start; the workstream's belt sends another job meanwhile.
-      this.#log.error({ err: error, key }, 'the end of a job could not be stored')
+      this.#log.error({ err: error, key }, LOG.jobEndNotStored)
       this.#clock.after(1000, () => void this.#releaseStuck(key))
     }
   }

@@ -211,6 +211,13 @@ export const RULES = {
       return /'(?:discord|slack)'/i.test(code) ? [`${file} names a platform`] : []
     }),
 
+  /** What the log says is in `src/copy` too. */
+  logWords: (s: Sources) =>
+    each(s, (file, text) => {
+      const calls = text.matchAll(/\blog\??\.(?:info|warn|error|debug|fatal)\(\s*(?:\{[^{}]*\},\s*)?['"`]/gi)
+      return [...calls].map((m) => `${file}: ${m[0].replace(/\s+/g, ' ')}`)
+    }),
+
   longFiles: (s: Sources) =>
     each(s, (file, text) => {
       const lines = text.split('\n').length - 1

@@ -7,6 +7,7 @@ import { createPostLog } from '../../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../../channel/post-once.ts'
 import { fileComment } from '../../copy/cards.ts'
 import { requestAbove } from '../../copy/chat.ts'
+import { LOG } from '../../copy/log.ts'
 import { shortId } from '../../util/ids.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 
@@ -100,7 +101,7 @@ async function postCardNow(
     return 'shown'
   } catch (error) {
     if (!(error instanceof PostRefusedError)) throw error
-    deps.log.warn({ reason: error.reason, approval: approval.id }, 'could not show a card')
+    deps.log.warn({ reason: error.reason, approval: approval.id }, LOG.cardNotShown)
     return 'unshowable'
   }
 }
@@ -121,7 +122,7 @@ export async function redrawCard(
     }
   } catch (error) {
     if (!(error instanceof PostRefusedError)) throw error
-    deps.log.warn({ reason: error.reason, approval: approval.id }, 'a card will never show how it ended')
+    deps.log.warn({ reason: error.reason, approval: approval.id }, LOG.cardNeverRedrawn)
   }
   await markCardUpToDate(deps.store.db, approval)
 }

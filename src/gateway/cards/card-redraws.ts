@@ -1,6 +1,7 @@
 import type { Approval } from '../../approval/approval.ts'
 import { approvalsWithOldCards } from '../../approval/approvals.ts'
 import type { Address } from '../../channel/channel-adapter.ts'
+import { LOG } from '../../copy/log.ts'
 import { addressOfTurn } from '../../turn/turns.ts'
 import { CalmLog } from '../../util/calm-log.ts'
 import { messageOf } from '../../util/errors.ts'
@@ -53,7 +54,7 @@ class Redraws implements CardRedraws {
         }
       }
     } catch (error) {
-      if (!this.#life.aborted) this.#log.warn({ reason: messageOf(error) }, 'could not look for cards to redraw')
+      if (!this.#life.aborted) this.#log.warn({ reason: messageOf(error) }, LOG.cardsNotListed)
     } finally {
       this.#looking = false
     }
@@ -95,7 +96,7 @@ class Redraws implements CardRedraws {
 
   #tryAgain({ id }: Approval, error: unknown): void {
     if (this.#life.aborted) return
-    this.#log.warn({ reason: messageOf(error), approval: id }, 'could not redraw a card yet')
+    this.#log.warn({ reason: messageOf(error), approval: id }, LOG.cardNotRedrawn)
     const { clock } = this.#deps
     const tries = this.#failed.get(id)?.tries ?? 0
     const wait = WAITS_MS[Math.min(tries, WAITS_MS.length - 1)] ?? 60_000

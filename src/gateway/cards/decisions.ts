@@ -17,6 +17,7 @@ import {
   NOTHING_CHANGED,
   UNKNOWN_CARD,
 } from '../../copy/chat.ts'
+import { LOG } from '../../copy/log.ts'
 import type { User } from '../../identity/users.ts'
 import { audit } from '../../store/audit.ts'
 import { claimOnce, throttle } from '../../store/seen.ts'
@@ -158,7 +159,7 @@ export class Decisions {
     if (key === undefined && wait !== undefined && inFlight) {
       clock.after(wait, () => {
         this.cardDeleted(ref, later).catch((error: unknown) =>
-          log.warn({ reason: messageOf(error) }, 'could not post a deleted card again'),
+          log.warn({ reason: messageOf(error) }, LOG.cardNotReposted),
         )
       })
     }

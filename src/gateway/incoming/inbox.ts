@@ -18,6 +18,7 @@ import {
   NOT_YOUR_CONVERSATION,
   QUESTION_POSTED,
 } from '../../copy/chat.ts'
+import { LOG } from '../../copy/log.ts'
 import type { User } from '../../identity/users.ts'
 import { claimOnce, throttle, wasSeen } from '../../store/seen.ts'
 import type { Store, Tx } from '../../store/store.ts'
@@ -179,7 +180,7 @@ export class Inbox implements InboundHandler {
     const command = { key, platform, by, channel: ref.channel, to: location.to, ...words }
     const reply = await this.#commands.run(command, alsoWriting(store, mark))
     await claimOnce(store.db, key, clock.now())
-    log.debug({ user: user.name, command: words.name }, 'command in words')
+    log.debug({ user: user.name, command: words.name }, LOG.wordCommand)
     await tell(this.#deps, location.to, { text: reply.text, ...(reply.private ? { onlyTo: by.id } : {}) })
   }
 

@@ -1,4 +1,5 @@
 import { workstreamsWithOpenApproval } from '../../approval/approvals.ts'
+import { LOG } from '../../copy/log.ts'
 import { workstreamsWaitingSince } from '../../turn/inbox-messages.ts'
 import { workstreamsUnderWay } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
@@ -20,7 +21,7 @@ export function startReconciler(deps: GatewayDeps, signal: AbortSignal): () => v
     if (sweeping) return
     sweeping = true
     void sweepReactions(deps)
-      .catch((error: unknown) => deps.log.warn({ reason: messageOf(error) }, 'could not sweep reactions'))
+      .catch((error: unknown) => deps.log.warn({ reason: messageOf(error) }, LOG.reactionsNotSwept))
       .finally(() => {
         sweeping = false
       })
@@ -32,7 +33,7 @@ export function startReconciler(deps: GatewayDeps, signal: AbortSignal): () => v
       sweep()
       await prune(deps, signal)
     } catch (error) {
-      if (!signal.aborted) deps.log.warn({ reason: messageOf(error) }, 'reconciliation failed')
+      if (!signal.aborted) deps.log.warn({ reason: messageOf(error) }, LOG.reconciliationFailed)
     }
     if (!signal.aborted) cancel = deps.clock.after(EVERY_MS, () => void look())
   }

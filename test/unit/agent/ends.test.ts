@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, describe, expect, it } from 'vitest'
+import { LOG } from '../../../src/copy/log.ts'
 import { textOf } from '../../../src/model/message.ts'
 import { ModelError, type ModelRequest } from '../../../src/model/model-provider.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
@@ -155,7 +156,7 @@ describe('the watch beside a turn', () => {
     await until(() => hang.runs.length === 1)
     const db = beside(file)
     db.exec('alter table turns rename to hidden')
-    await soon(clock, () => e.logLines.some((l) => l.includes('/stop')))
+    await soon(clock, () => e.logLines.some((l) => l.includes(LOG.stopNotWatched)))
     db.exec('alter table hidden rename to turns')
     expect((await command(e, 'stop', 'c-1')).text).toBe('Stopped by alice.')
     await soon(clock, () => e.platform.texts('c-1').some((t) => t.includes('(Stopped.)')), 5000)

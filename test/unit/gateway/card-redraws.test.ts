@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { PostRefusedError } from '../../../src/channel/post-once.ts'
+import { LOG } from '../../../src/copy/log.ts'
 import { startReconciler } from '../../../src/gateway/operations/reconciler.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
 import { FakePlatform } from '../../support/fake-adapter.ts'
@@ -53,7 +54,7 @@ describe('a card that the platform does not let us change', () => {
     }
     await until(async () => (await e.store.db.selectFrom('jobs').select('id').execute()).length === 0)
     expect([edits, lines]).toEqual([1, 1])
-    expect(e.logLines.filter((l) => l.includes('will never show how it ended'))).toHaveLength(1)
+    expect(e.logLines.filter((l) => l.includes(LOG.cardNeverRedrawn))).toHaveLength(1)
   })
 
   it('E5d is tried again with growing waits where the answer was unclear, however often it is asked for', async () => {
