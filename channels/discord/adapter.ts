@@ -39,7 +39,7 @@ const COMMAND_WAITS_MS = [5000, 30_000, 120_000, 600_000]
 export interface DiscordOptions {
   readonly config: DiscordConfig
   readonly token: string
-  readonly tools: AdapterDeps
+  readonly deps: AdapterDeps
 }
 
 /** Discord over its gateway and REST API. Nothing is connected before `start`. */
@@ -64,20 +64,20 @@ class DiscordAdapter implements ChannelAdapter {
   #self = ''
   #registered = false
 
-  constructor({ config, token, tools }: DiscordOptions) {
+  constructor({ config, token, deps }: DiscordOptions) {
     this.#config = config
-    this.#deps = tools
-    this.#pace = new EditPace(tools.clock, TIMES.edit)
+    this.#deps = deps
+    this.#pace = new EditPace(deps.clock, TIMES.edit)
     const rest = createRest(config.api_url, token)
     rest.on('rateLimited', ({ route, retryAfter, global }) => {
-      tools.log.debug({ route, retryAfter, global }, LOG.discordWait)
+      deps.log.debug({ route, retryAfter, global }, LOG.discordWait)
     })
     this.#api = new Api(rest)
     this.#connection = new Connection({
       apiUrl: config.api_url.replace(/\/+$/, ''),
       token,
-      clock: tools.clock,
-      log: tools.log,
+      clock: deps.clock,
+      log: deps.log,
       onEvent: (event, data) => this.#onEvent(event, data),
     })
   }

@@ -41,7 +41,7 @@ import type { Feature } from './status.ts'
 export interface SlackAdapterOptions {
   readonly config: SlackConfig
   readonly tokens: { readonly bot: string; readonly app?: string; readonly signingSecret?: string }
-  readonly tools: AdapterDeps
+  readonly deps: AdapterDeps
 }
 
 /** Waits before the bot token is tried again, ms; the last one repeats. */
@@ -82,8 +82,8 @@ class SlackAdapter implements ChannelAdapter {
   #tried = false
 
   constructor(options: SlackAdapterOptions) {
-    const { config, tokens, tools } = options
-    const { clock, log } = tools
+    const { config, tokens, deps } = options
+    const { clock, log } = deps
     this.#options = options
     this.#pacer = new RateLimiter(clock)
     this.#pace = new EditPace(clock, LIMITS.editEveryMs)
@@ -125,12 +125,12 @@ class SlackAdapter implements ChannelAdapter {
     this.#receiver instanceof HttpReceiver ? this.#receiver.handle(request) : new Response('', { status: 404 })
 
   #makeApp(): void {
-    const { config, tokens, tools } = this.#options
+    const { config, tokens, deps } = this.#options
     const app = createApp({
       receiver: this.#receiver,
       botToken: tokens.bot,
       apiUrl: config.api_url,
-      log: tools.log,
+      log: deps.log,
       self: () => this.#who,
       onMessage: (body, event) => this.#event(body, event),
       onTokenLost: (code) => this.#onToken(code),
@@ -138,8 +138,8 @@ class SlackAdapter implements ChannelAdapter {
     new Interactions({
       api: this.#api,
       poster: this.#poster,
-      clock: tools.clock,
-      log: tools.log,
+      clock: deps.clock,
+      log: deps.log,
       command: config.slash_command,
       channels: config.channels,
       apiUrl: config.api_url,
@@ -153,7 +153,7 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   async #connect(first: () => void): Promise<void> {
-    const { clock, log } = this.#options.tools
+    const { clock, log } = this.#options.deps
     const calm = new CalmLog(log, clock)
     try {
       for (let tries = 0; !this.#who; tries++) {
@@ -198,7 +198,7 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   #onToken(code: string | undefined): void {
-    if (code && this.#refused !== code) this.#options.tools.log.error({ code }, LOG.slackTokenRejected)
+    if (code && this.#refused !== code) this.#options.deps.log.error({ code }, LOG.slackTokenRejected)
     this.#refused = code
   }
 
@@ -256,7 +256,7 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   canvas(to: Address, turn: string, posts: Parameters<ChannelAdapter['canvas']>[2]): SlackCanvas {
-    const { clock, log, locks } = this.#options.tools
+    const { clock, log, locks } = this.#options.deps
     return new SlackCanvas(
       {
         api: this.#api,
@@ -326,7 +326,7 @@ class SlackAdapter implements ChannelAdapter {
     await this.#api.call(method, args, { priority: 'sign' }).catch((error: unknown) => {
       const code = codeOf(error)
       if (code !== 'already_reacted' && code !== 'no_reaction')
-        this.#options.tools.log.debug({ reason: messageOf(error) }, LOG.reactionNotSet)
+        this.#options.deps.log.debug({ reason: messageOf(error) }, LOG.reactionNotSet)
     })
   }
 

@@ -9,15 +9,19 @@ import { isJson, type Json } from './json.ts'
 import { LIMITS } from './limits.ts'
 
 /** Whether Slack signed this body within the last five minutes (or, of a clock ahead, the next). */
-export function isSigned(
-  secret: string,
-  at: string,
-  body: string | Uint8Array,
-  signature: string,
-  now: number,
-): boolean {
-  if (!/^\d{1,12}$/.test(at) || Math.abs(now / 1000 - Number(at)) > LIMITS.signatureAge) return false
-  const sum = createHmac('sha256', secret).update(`v0:${at}:`).update(body).digest('hex')
+export function isSigned(request: {
+  readonly signingSecret: string
+  /** As the header has it: decimal seconds since the epoch. */
+  readonly requestTimestampSec: string
+  readonly body: string | Uint8Array
+  readonly signature: string
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number
+}): boolean {
+  const { signingSecret, requestTimestampSec, body, signature, nowMs } = request
+  if (!/^\d{1,12}$/.test(requestTimestampSec)) return false
+  if (Math.abs(nowMs / 1000 - Number(requestTimestampSec)) > LIMITS.signatureAgeSec) return false
+  const sum = createHmac('sha256', signingSecret).update(`v0:${requestTimestampSec}:`).update(body).digest('hex')
   const given = Buffer.from(signature)
   const wanted = Buffer.from(`v0=${sum}`)
   return given.length === wanted.length && timingSafeEqual(given, wanted)
@@ -62,7 +66,16 @@ export class HttpReceiver implements Receiver {
     if (body === undefined) return plain(413)
     const header = (name: string): string => request.headers.get(name) ?? ''
     const at = header('x-slack-request-timestamp')
-    if (!this.#secret || !isSigned(this.#secret, at, body, header('x-slack-signature'), this.#clock.now()))
+    if (
+      !this.#secret ||
+      !isSigned({
+        signingSecret: this.#secret,
+        requestTimestampSec: at,
+        body,
+        signature: header('x-slack-signature'),
+        nowMs: this.#clock.now(),
+      })
+    )
       return plain(401)
     const payload = parseBody(body.toString('utf8'), header('content-type'))
     if (!payload) return plain(400)

@@ -47,8 +47,8 @@ export async function finishTurn(
 
 /** A failed turn takes what began it, so that it does not begin the next one. */
 async function recordEnd(context: TurnContext, entries: readonly JournalEntry[], state: TurnEnd): Promise<void> {
-  const begun = (await turnRows(context)).some((r) => r.kind === 'user')
-  const items = state === 'failed' && !begun ? await messagesForTurn(context, true) : []
+  const hasStarted = (await turnRows(context)).some((r) => r.kind === 'user')
+  const items = state === 'failed' && !hasStarted ? await messagesForTurn(context, true) : []
   const write = (textOf: (item: InboxMessage) => string): Promise<void> =>
     record(context, [...userEntry(items, textOf), ...entries], async (tx) => {
       const ids = items.map((i) => i.id)
@@ -116,7 +116,7 @@ async function endingEntries(
   }
   const why = deps.redactor.redact(end.why)
   const text = `${why}${cut ? CUT_OFF_ABOVE : ''} (turn ${shortId(turn)})`
-  // A fault of ours meets every message that comes: it is said once a minute.
+  // A fault of the gateway meets every message: it is said once a minute.
   const said = !end.fault || deps.failures.maySay(workstream.id, why)
   if (said) entries.push({ kind: 'notice', text, tone: 'error' })
   return [...entries, { kind: 'end', state, why }]

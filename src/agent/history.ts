@@ -4,7 +4,7 @@ import { CHARS_PER_TOKEN, IMAGE_TOKENS } from '../turn/weight.ts'
 import { fitTurn } from './fit-history.ts'
 import { imagesLeftOut, LEFT_OUT_IMAGE } from './image-budget.ts'
 
-/** What stands for an image the provider would not take. */
+/** What takes the place of an image the provider would not take. */
 const REFUSED_IMAGE = '[an image stood here; the model could not read it]'
 const LEFT_OUT = '[Earlier messages of this conversation were left out, they no longer fit.]'
 /** How much of its room a history gives up at once when it no longer fits. */

@@ -265,7 +265,7 @@ async function giveUp(deps: AgentDeps, workstream: Workstream, taken: ClaimedTur
   await finishTurn(context, givenUp(deps, turn), run)
 }
 
-/** The open card is posted, the rest stands settled above it; then the job ends. */
+/** Posts the open card below all that was shown; then the job ends. */
 async function park(context: TurnContext, run: Run): Promise<'waits' | 'stopped'> {
   const { deps, presenter, workstream, turn } = context
   presenter.show({ type: 'waiting' })

@@ -221,7 +221,7 @@ class GatewayProcess implements Gateway {
     }
   }
 
-  /** While stopping nothing is taken in: what a platform repeats is not acknowledged, the rest is read back at the next start. */
+  /** While stopping nothing is accepted: what a platform repeats is not acknowledged, the rest is read back at the next start. */
   #gated(inbox: Inbox): InboundHandler {
     const open = <T>(run: () => Promise<T>): Promise<T> =>
       this.#ending.signal.aborted ? Promise.reject(new Error('the gateway is stopping')) : run()

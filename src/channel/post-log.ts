@@ -107,7 +107,7 @@ async function begin(
   }
 }
 
-/** The key of the post that made this message, if it is one of ours. */
+/** The key of the post that made this message, if it is one of the bot. */
 export async function postOf(store: Store, ref: MessageRef): Promise<string | undefined> {
   const row = await store.db
     .selectFrom('posts')

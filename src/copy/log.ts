@@ -1,4 +1,4 @@
-/** The messages of the log; what they are about stands in the fields beside them. */
+/** The messages of the log; the fields beside them say what they are about. */
 export const LOG = {
   accountLinked: 'account linked',
   answerNotReadBack: 'could not read an answer back',

@@ -39,7 +39,7 @@ export interface NewInboxMessage {
   readonly sentAt: number
 }
 
-/** False where a message with this key was taken in before. */
+/** False where a message with this key was accepted before. */
 export async function acceptMessage(tx: Tx, item: NewInboxMessage, now: number): Promise<boolean> {
   const row = await tx.db
     .insertInto('inbox')

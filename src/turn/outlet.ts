@@ -9,7 +9,7 @@ import type { TurnEvent } from './turn.ts'
 export interface TurnPresenter {
   /** Must not throw and must not wait. */
   show(event: TurnEvent): void
-  /** Resolves when all that was shown stands complete; rejects when `signal` aborts. */
+  /** Resolves when the platform shows everything; rejects when `signal` aborts. */
   settle(signal: AbortSignal): Promise<void>
   /** Posts the card, with its files; 'unshowable' where the platform cannot show all that would run. */
   card(approval: Approval, signal: AbortSignal): Promise<'shown' | 'unshowable'>

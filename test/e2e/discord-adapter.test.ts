@@ -101,7 +101,7 @@ function make(
   const adapter = createDiscordAdapter({
     config: { guild: '', channels: [], bots: [], archive_minutes: 1440, api_url: sim.apiUrl, ...config },
     token,
-    tools: { clock, log, locks: createLocalLocks(), commands: COMMANDS },
+    deps: { clock, log, locks: createLocalLocks(), commands: COMMANDS },
   })
   adapters.push(adapter)
   return adapter
@@ -867,8 +867,8 @@ test("with the real clock and Discord's limits on, a long answer comes without a
   sim.rateLimits.enabled = true
   const log = createLog('silent', createRedactor([]))
   const config: DiscordConfig = { guild: '', channels: [], bots: [], archive_minutes: 60, api_url: sim.apiUrl }
-  const tools = { clock: systemClock, log, locks: createLocalLocks(), commands: [] }
-  const adapter = createDiscordAdapter({ config, token: sim.token, tools })
+  const deps = { clock: systemClock, log, locks: createLocalLocks(), commands: [] }
+  const adapter = createDiscordAdapter({ config, token: sim.token, deps })
   adapters.push(adapter)
   await adapter.start(gateway)
   const canvas = adapter.canvas(at(room), 'turn-x', posts)

@@ -16,7 +16,7 @@ type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'locks' | 'adapters' |
 /** Posting a card and forgetting a deleted one exclude each other. */
 export const cardLock = (approval: string): string => `card:${approval}`
 
-/** The key of the card that stands or whose post was begun; undefined where there is none. */
+/** The key of the card that is shown or whose post was started; undefined where there is none. */
 async function cardKeyOf(posts: PostLog, approval: string): Promise<string | undefined> {
   const begun = (await posts.pending(approval)).map((p) => p.key)
   const shown = [...(await posts.known(approval)).keys()]

@@ -88,7 +88,7 @@ class Redraws implements CardRedraws {
       () => void this.#failed.delete(approval.id),
       (error: unknown) => this.#tryAgain(approval, error),
     )
-    // One that never returns is never begun a second time.
+    // One that never returns is not started a second time.
     void work.finally(() => this.#underWay.delete(approval.id))
     await Promise.race([work, over])
     cancel()

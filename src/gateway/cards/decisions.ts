@@ -98,7 +98,7 @@ export class Decisions {
     return true
   }
 
-  /** In a direct message: whether it stands in another thread than the card. */
+  /** In a direct message: whether it is in another thread than the card. */
   async #isElsewhere({ location, ref }: InboundMessage, approval: Approval): Promise<boolean> {
     const { thread } = location.to
     if (thread === undefined || thread === ref.id) return false
@@ -151,7 +151,7 @@ export class Decisions {
     })
   }
 
-  /** The card of an open approval is posted anew; it may be deleted before the answer to its post was here. */
+  /** Posts the card of an open approval again; it may be deleted before the answer to its post was here. */
   async cardDeleted(ref: MessageRef, [wait, ...later]: readonly number[] = LOOK_AGAIN_MS): Promise<void> {
     const { store, clock, log } = this.#deps
     const inFlight = await isCardInFlight(store, ref)
