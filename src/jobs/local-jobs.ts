@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import type { Store, Tx } from '../store/store.ts'
+import { CalmLog } from '../util/calm-log.ts'
+import { messageOf } from '../util/errors.ts'
 import type { Log } from '../util/log.ts'
 import type { Clock } from '../util/time.ts'
 import { decodeJob, encodeJob, type Job } from './job.ts'
@@ -26,6 +28,7 @@ class LocalJobs implements LocalJobQueue {
   readonly #store: Store
   readonly #clock: Clock
   readonly #log: Log
+  readonly #calm: CalmLog
   readonly #abort = new AbortController()
   readonly #running = new Set<Promise<void>>()
   #handler: ((run: JobRun) => Promise<void>) | undefined
@@ -39,6 +42,7 @@ class LocalJobs implements LocalJobQueue {
     this.#store = store
     this.#clock = clock
     this.#log = log
+    this.#calm = new CalmLog(log, clock)
   }
 
   async send(tx: Tx, job: Job, { notBefore = 0 }: { notBefore?: number } = {}): Promise<void> {
@@ -97,7 +101,7 @@ class LocalJobs implements LocalJobQueue {
   }
 
   #claimFailed(error: unknown): void {
-    this.#log.error({ err: error }, 'jobs cannot be claimed; trying again in 1 s')
+    this.#calm.warn({ reason: messageOf(error) }, 'jobs cannot be claimed; trying again every second')
     this.#wakeIn(1000)
   }
 
