@@ -1,12 +1,13 @@
-import { createTwoFilesPatch } from 'diff'
 import type { CatalogTool, PlanScope, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { cutMiddle } from '../src/tool/limit-result.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
+import type { Clock } from '../src/util/time.ts'
 import { hashOf, isBinary, readWholeFile } from '../src/workspace/files.ts'
 import { type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import file from './diff_file.json' with { type: 'json' }
 import { checkUnmoved, invalid, NOT_VALID, observed, pathAct, planned } from './support/plans.ts'
+import { HeavyJobError, runHeavy } from './support/run-heavy.ts'
 
 interface Args {
   readonly path_a: string
@@ -15,17 +16,14 @@ interface Args {
   readonly context_lines?: number
 }
 
-/** The diff gives up after this many edits or this long, ms: nothing else runs until then. */
-const MAX_EDITS = 20_000
-const MAX_DIFF_MS = 2000
-
 export interface DiffFileDeps {
   /** The gateway's own files and folders, absolute after symlinks. */
   readonly ownPaths: readonly string[]
+  readonly clock: Clock
 }
 
 /** With content_b the text is the old side and the file the new one. */
-export function createDiffFileTool({ ownPaths }: DiffFileDeps): CatalogTool {
+export function createDiffFileTool({ ownPaths, clock }: DiffFileDeps): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
       const second = args.path_b || undefined
@@ -47,7 +45,8 @@ export function createDiffFileTool({ ownPaths }: DiffFileDeps): CatalogTool {
         label: 'diff_file',
         acts: [{ act: 'exec', label: 'diff_file', name: 'diff_file' }, ...places.map((p) => pathAct('read', p))],
         fingerprint: JSON.stringify(places.map((p) => p.path)),
-        run: ({ resultLimit }) => observed(() => run(args, { a, b, rules }, resultLimit, scope)),
+        effects: { reads: places.map((p) => p.path) },
+        run: ({ resultLimit }) => observed(() => run(args, { a, b, rules, clock }, resultLimit, scope)),
       }
     }),
   )
@@ -55,7 +54,7 @@ export function createDiffFileTool({ ownPaths }: DiffFileDeps): CatalogTool {
 
 async function run(
   args: Args,
-  { a, b, rules }: { a: ResolvedPath; b: ResolvedPath | undefined; rules: PathRules },
+  { a, b, rules, clock }: { a: ResolvedPath; b: ResolvedPath | undefined; rules: PathRules; clock: Clock },
   limit: number,
   scope: PlanScope,
 ): Promise<ToolResult> {
@@ -65,15 +64,17 @@ async function run(
   const second = b ? await readWholeFile(b) : Buffer.from(args.content_b ?? '')
   for (const [bytes, place] of [[first, a] as const, ...(b ? [[second, b] as const] : [])]) {
     if (isBinary(bytes)) return failure(`Error: ${place.shown} is a binary file.`)
-    scope.files.markRead(place.path, hashOf(bytes))
+    scope.files.markRead(place.path, await hashOf(bytes))
   }
   const sides = b
     ? { oldName: a.shown, newName: b.shown, old: first, new: second }
     : { oldName: 'content_b', newName: a.shown, old: second, new: first }
   if (sides.old.equals(sides.new)) return success('(no differences)')
-  const options = { context: args.context_lines ?? 3, maxEditLength: MAX_EDITS, timeout: MAX_DIFF_MS }
-  const [before, after] = [sides.old.toString('utf8'), sides.new.toString('utf8')]
-  const diff = createTwoFilesPatch(sides.oldName, sides.newName, before, after, undefined, undefined, options)
+  const diff = await runHeavy({ kind: 'diff', ...sides, context: args.context_lines ?? 3 }, clock).catch(tooHeavy)
   if (diff === undefined) return success('The two differ too much for a useful diff. Read them instead.')
-  return success(cutMiddle(diff.replace(/^={10,}\n/, ''), limit))
+  return success(cutMiddle(diff, limit))
+}
+
+function tooHeavy(error: unknown): undefined {
+  if (!(error instanceof HeavyJobError)) throw error
 }

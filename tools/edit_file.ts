@@ -1,14 +1,25 @@
+import type { Locks } from '../src/jobs/locks.ts'
 import type { CatalogTool, PlanScope, ReadyPlan, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
-import { sha256 } from '../src/util/ids.ts'
-import { hashOf, isBinary, readWholeFile, writeWholeFile } from '../src/workspace/files.ts'
+import type { Clock } from '../src/util/time.ts'
+import { readWholeFile, scanFile, writeWholeFile } from '../src/workspace/files.ts'
 import { type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import type { RunAs } from '../src/workspace/workspace.ts'
 import file from './edit_file.json' with { type: 'json' }
-import { changeDiff } from './support/change-diff.ts'
-import { applyEdits, type Edit, EditError, replaceAll } from './support/edits.ts'
-import { checkUnmoved, invalid, NOT_VALID, observed, pathAct, planned } from './support/plans.ts'
+import type { Edit } from './support/edits.ts'
+import type { EditedFile } from './support/heavy-jobs.ts'
+import {
+  changedMeanwhile,
+  checkUnmoved,
+  fileLock,
+  invalid,
+  NOT_VALID,
+  observed,
+  pathAct,
+  planned,
+} from './support/plans.ts'
+import { HeavyJobError, runHeavy } from './support/run-heavy.ts'
 
 interface Args {
   readonly path: string
@@ -19,37 +30,43 @@ interface Args {
   readonly edits?: readonly Edit[]
 }
 
-interface Change {
-  readonly text: string
-  readonly summary: string
-}
+/** A change that is longer cannot be read by who approves it, characters. */
+const MAX_SHOWN_CHARS = 512 * 1024
+
+type Change = NonNullable<EditedFile['change']>
 
 export interface EditFileDeps {
   /** The gateway's own files and folders, absolute after symlinks. */
   readonly ownPaths: readonly string[]
   readonly runAs: RunAs | undefined
+  readonly clock: Clock
+  readonly locks: Locks
 }
 
 /** Exact replacements in a file that was read and has not changed since. */
-export function createEditFileTool({ ownPaths, runAs }: EditFileDeps): CatalogTool {
+export function createEditFileTool({ ownPaths, runAs, clock, locks }: EditFileDeps): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
       const wrong = shapeFault(args)
       if (wrong) return invalid(NOT_VALID, `Error: ${wrong}`)
       const rules = { root: scope.root, ownPaths }
       const place = await resolvePath(args.path, rules)
-      const header = place.shown
-      const before = await readWholeFile(place)
-      const guard = readGuard(before, place, scope)
-      if (guard) return invalid(header, `Error: ${guard}`)
-      try {
-        return await readyPlan({ args, place, rules, before, scope, runAs, change: changeOf(before, args) })
-      } catch (error) {
-        if (error instanceof EditError) return invalid(header, `Error: ${error.message}`)
-        throw error
-      }
+      const edited = await edit({ args, place, scope, clock })
+      if ('error' in edited) return invalid(place.shown, `Error: ${edited.error}`)
+      if (edited.change.diff.length > MAX_SHOWN_CHARS) return invalid(place.shown, `Error: ${TOO_LARGE}`)
+      const job = { args, place, rules, scope, runAs, edited }
+      return readyPlan(job, (run) => locks.run(fileLock(place), run))
     }),
   )
+}
+
+const TOO_LARGE =
+  'The change is too large to be shown to the person who approves it. Make several smaller edits, or use bash.'
+
+interface Edited {
+  /** Hash of the content before. */
+  readonly before: string
+  readonly change: Change
 }
 
 interface EditJob {
@@ -58,21 +75,51 @@ interface EditJob {
   readonly rules: PathRules
   readonly scope: PlanScope
   readonly runAs: RunAs | undefined
+  readonly edited: Edited
 }
 
-async function readyPlan(job: EditJob & { before: Buffer; change: Change }): Promise<ReadyPlan> {
-  const { place, before, change } = job
-  const diff = changeDiff(place.shown, before.toString('utf8'), change.text)
+/** The file with its edits made, or what is wrong: for the model. */
+async function edit({
+  args,
+  place,
+  scope,
+  clock,
+}: Pick<EditJob, 'args' | 'place' | 'scope'> & { clock: Clock }): Promise<Edited | { readonly error: string }> {
+  const edits = editsOf(args).map(([e]) => e)
+  const written = await scope.earlier.contentOf(place.path)
+  // A copy: the worker takes its bytes away.
+  const bytes = written ? new Uint8Array(written) : await readWholeFile(place)
+  try {
+    const { shown } = place
+    const found = await runHeavy({ kind: 'edit', shown, bytes, edits, all: args.replace_all === true }, clock)
+    const { before, fault, change, error = '' } = found
+    if (fault === 'binary') return { error: `${shown} is a binary file.` }
+    if (fault === 'not-utf8') return { error: `${shown} is not valid UTF-8. Edit it with bash.` }
+    const known = written || scope.earlier.reads(place.path) ? before : scope.files.hashOf(place.path)
+    if (known === undefined) return { error: `${shown} must be read with read_file or diff_file before you edit it.` }
+    if (known !== before) return { error: `${shown} has changed since you read it. Read it again.` }
+    return change ? { before, change } : { error }
+  } catch (error) {
+    if (error instanceof HeavyJobError)
+      return { error: `The edits of ${place.shown} take too long. Make fewer at once.` }
+    throw error
+  }
+}
+
+function readyPlan(job: EditJob, locked: (run: () => Promise<ToolResult>) => Promise<ToolResult>): ReadyPlan {
+  const { place, args } = job
+  const { before, change } = job.edited
   return {
     kind: 'ready',
-    header: `${place.shown} (${change.summary})`,
-    payload: { filename: 'change.diff', text: diff },
+    header: `${place.shown} (${summaryOf(args, change)})`,
+    payload: { filename: 'change.diff', text: change.diff },
     needsApproval: true,
     label: 'edit_file',
     acts: [{ act: 'exec', label: 'edit_file', name: 'edit_file' }, pathAct('write', place)],
     ...(place.linked ? { warning: `the path is a symlink to ${place.path}` } : {}),
-    fingerprint: JSON.stringify([place.path, hashOf(before), sha256(change.text)]),
-    run: () => observed(() => run(job)),
+    fingerprint: JSON.stringify([place.path, before, change.hash]),
+    effects: { writes: { path: place.path, content: async () => change.bytes } },
+    run: () => observed(() => locked(() => run(job))),
   }
 }
 
@@ -96,50 +143,25 @@ function editsOf(args: Args): readonly (readonly [Edit, string])[] {
   return [[{ old_string, new_string, ...(near_line === undefined ? {} : { near_line }) }, '']]
 }
 
-function readGuard(before: Buffer, place: ResolvedPath, scope: PlanScope): string | undefined {
-  if (isBinary(before)) return `${place.shown} is a binary file.`
-  if (!isExactUtf8(before)) return `${place.shown} is not valid UTF-8. Edit it with bash.`
-  const known = scope.files.hashOf(place.path)
-  if (known === undefined) return `${place.shown} must be read with read_file or diff_file before you edit it.`
-  if (known !== hashOf(before)) return `${place.shown} has changed since you read it. Read it again.`
-  return undefined
-}
-
-/** Otherwise writing it back would change bytes that no edit names. */
-function isExactUtf8(bytes: Buffer): boolean {
-  return Buffer.from(bytes.toString('utf8')).equals(bytes)
-}
-
-function changeOf(before: Buffer, args: Args): Change {
-  const text = before.toString('utf8')
-  const edits = editsOf(args)
-  if (args.replace_all) {
-    const [only] = edits
-    const done = replaceAll(text, only?.[0] ?? { old_string: '', new_string: '' })
-    return { text: done.text, summary: done.count === 1 ? '1 replacement' : `${done.count} replacements` }
-  }
-  const done = applyEdits(
-    text,
-    edits.map(([e]) => e),
-    edits.length > 1,
-  )
+function summaryOf(args: Args, { count }: Change): string {
+  const what = count === 1 ? '1 replacement' : `${count} replacements`
+  const edits = args.replace_all ? [] : editsOf(args)
   const removed = edits.reduce((n, [e]) => n + (e.new_string === '' ? e.old_string.length : 0), 0)
-  const what = edits.length === 1 ? '1 replacement' : `${edits.length} replacements`
-  return { text: done, summary: removed > 0 ? `${what}, ${removed} characters removed` : what }
+  return removed > 0 ? `${what}, ${removed} characters removed` : what
 }
 
-async function run({ args, place, rules, scope, runAs }: EditJob): Promise<ToolResult> {
+/** Writes what was planned, or nothing: the file must be what the plan was made for. */
+async function run({ args, place, rules, scope, runAs, edited }: EditJob): Promise<ToolResult> {
+  const { before, change } = edited
   await checkUnmoved(args.path, place, rules)
-  const before = await readWholeFile(place)
-  const guard = readGuard(before, place, scope)
-  if (guard) return failure(`Error: ${guard} Nothing was changed.`)
-  try {
-    const change = changeOf(before, args)
-    await writeWholeFile(place, change.text, runAs)
-    scope.files.markRead(place.path, sha256(change.text))
-    return success(`Edited ${place.shown}: ${change.summary}.`)
-  } catch (error) {
-    if (error instanceof EditError) return failure(`Error: The file has changed. ${error.message}`)
-    throw error
+  const now = await scanFile(place)
+  if (now !== before) return failure(`Error: ${changedMeanwhile(place)}`)
+  if (scope.files.hashOf(place.path) !== before) {
+    return failure(
+      `Error: ${place.shown} must be read with read_file or diff_file before you edit it. Nothing was changed.`,
+    )
   }
+  await writeWholeFile(place, change.bytes, runAs)
+  scope.files.markRead(place.path, change.hash)
+  return success(`Edited ${place.shown}: ${summaryOf(args, change)}.`)
 }

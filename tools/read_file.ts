@@ -2,9 +2,10 @@ import type { CatalogTool, PlanScope, ToolResult } from '../src/tool/catalog-too
 import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
 import { imageMime } from '../src/util/image-mime.ts'
-import { hashOf, isBinary, readWholeFile } from '../src/workspace/files.ts'
+import { isBinary, readWholeFile, scanFile } from '../src/workspace/files.ts'
 import { type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import file from './read_file.json' with { type: 'json' }
+import { NumberedLines } from './support/numbered-lines.ts'
 import { checkUnmoved, observed, pathAct, planned } from './support/plans.ts'
 
 interface Args {
@@ -15,6 +16,13 @@ interface Args {
 
 /** Largest image that is sent, bytes. */
 const MAX_IMAGE_BYTES = 4 * 1024 * 1024
+
+/** What providers take. */
+const SENT_IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+/** What tells the kind of a file, bytes. */
+const HEAD_BYTES = 8192
+/** Room for what is said of lines that are not shown, characters. */
+const NOTE_CHARS = 200
 
 export interface ReadFileDeps {
   /** The gateway's own files and folders, absolute after symlinks. */
@@ -27,7 +35,6 @@ export function createReadFileTool({ ownPaths }: ReadFileDeps): CatalogTool {
     planned(async () => {
       const rules = { root: scope.root, ownPaths }
       const place = await resolvePath(args.path, rules)
-      await markEarly(place, scope)
       return {
         kind: 'ready',
         header: place.shown,
@@ -36,54 +43,41 @@ export function createReadFileTool({ ownPaths }: ReadFileDeps): CatalogTool {
         label: 'read_file',
         acts: [{ act: 'exec', label: 'read_file', name: 'read_file' }, pathAct('read', place)],
         fingerprint: JSON.stringify([place.path, args.offset, args.limit]),
-        run: () => observed(() => run(args, { place, rules }, scope)),
+        effects: { reads: [place.path] },
+        run: ({ resultLimit }) => observed(() => run(args, { place, rules }, scope, resultLimit - NOTE_CHARS)),
       }
     }),
   )
-}
-
-/** An edit in the same step relies on this read: inside the workspace it counts as soon as it is planned. */
-async function markEarly(place: ResolvedPath, scope: PlanScope): Promise<void> {
-  if (place.zone !== 'workspace' || !place.exists) return
-  const bytes = await readWholeFile(place).catch(() => undefined)
-  if (bytes) scope.files.markRead(place.path, hashOf(bytes))
 }
 
 async function run(
   args: Args,
   { place, rules }: { place: ResolvedPath; rules: PathRules },
   scope: PlanScope,
+  room: number,
 ): Promise<ToolResult> {
-  let bytes: Buffer
+  const lines = new NumberedLines({ offset: args.offset ?? 1, limit: args.limit ?? Number.POSITIVE_INFINITY, room })
+  let hash: string
+  let head: Buffer | undefined
+  let size = 0
   try {
     await checkUnmoved(args.path, place, rules)
-    bytes = await readWholeFile(place)
+    hash = await scanFile(place, (piece) => {
+      head ??= Buffer.from(piece.subarray(0, HEAD_BYTES))
+      size += piece.length
+      lines.push(piece)
+    })
   } catch (error) {
     scope.files.unmark(place.path)
     throw error
   }
-  const image = imageKind(bytes)
-  if (image) {
-    scope.files.markRead(place.path, hashOf(bytes))
-    return imageResult(place, bytes, image, scope.vision)
-  }
-  if (isBinary(bytes)) {
+  const image = head && imageKind(head)
+  if (!image && head && isBinary(head)) {
     scope.files.unmark(place.path)
-    return failure(`Error: ${place.shown} is a binary file (${bytes.length} bytes).`)
+    return failure(`Error: ${place.shown} is a binary file (${size} bytes).`)
   }
-  scope.files.markRead(place.path, hashOf(bytes))
-  return success(numbered(bytes.toString('utf8'), args))
-}
-
-function numbered(text: string, { offset = 1, limit }: Args): string {
-  if (text === '') return '(empty file)'
-  const lines = text.replace(/\r?\n$/, '').split(/\r?\n/)
-  if (offset > lines.length) return `(the file has ${lines.length} lines; line ${offset} is past the end)`
-  const end = limit === undefined ? lines.length : offset - 1 + limit
-  return lines
-    .slice(offset - 1, end)
-    .map((line, i) => `${String(offset + i).padStart(4)}\t${line}`)
-    .join('\n')
+  scope.files.markRead(place.path, hash)
+  return image ? imageResult(place, size, image, scope.vision) : success(lines.end())
 }
 
 /** Also recognizes image formats that no provider accepts. */
@@ -96,11 +90,12 @@ function imageKind(bytes: Uint8Array): string | undefined {
   return head === '\u0000\u0000\u0001\u0000' ? 'image/x-icon' : undefined
 }
 
-function imageResult(place: ResolvedPath, bytes: Buffer, mime: string, vision: boolean): ToolResult {
-  const named = `${place.shown}: ${mime}, ${bytes.length} bytes`
-  if (!imageMime(bytes)) return success(`[image ${named}; models cannot view this format]`)
+async function imageResult(place: ResolvedPath, size: number, mime: string, vision: boolean): Promise<ToolResult> {
+  const named = `${place.shown}: ${mime}, ${size} bytes`
+  if (!SENT_IMAGES.has(mime)) return success(`[image ${named}; models cannot view this format]`)
   if (!vision) return success(`[image ${named}; this model cannot see images]`)
-  if (bytes.length > MAX_IMAGE_BYTES) return success(`[image ${named}; too large to show, the limit is 4 MB]`)
+  if (size > MAX_IMAGE_BYTES) return success(`[image ${named}; too large to show, the limit is 4 MB]`)
+  const bytes = await readWholeFile(place)
   return {
     content: [
       { type: 'text', text: `[image ${named}]` },

@@ -4,13 +4,12 @@ import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
 import { runProcess } from '../src/util/run-process.ts'
 import type { Clock } from '../src/util/time.ts'
-import { plainTerminal } from '../src/util/visible.ts'
 import { PathError, type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import type { RunAs } from '../src/workspace/workspace.ts'
 import file from './search.json' with { type: 'json' }
 import { type Chosen, chooseFiles } from './support/choose-files.ts'
+import { HitReader } from './support/hit-reader.ts'
 import { checkUnmoved, invalid, NOT_VALID, observed, pathAct, planned } from './support/plans.ts'
-import { scrubEnv } from './support/scrub-env.ts'
 import { type FileHits, showHits } from './support/show-hits.ts'
 
 interface Args {
@@ -20,12 +19,13 @@ interface Args {
 
 /** Matches of one file that are kept. */
 const MAX_HITS_PER_FILE = 100
-/** Longest line shown, characters. */
-const MAX_LINE_CHARS = 1024
-/** Output of grep that is read, characters; then it is ended. */
-const MAX_OUTPUT_CHARS = 4 * 1024 * 1024
+/** Output of grep that is kept, and that is read, characters; then it is ended. */
+const MAX_KEPT_CHARS = 4 * 1024 * 1024
+const MAX_READ_CHARS = 64 * 1024 * 1024
 /** Paths given to one grep: well below the system's limit for arguments. */
 const FILES_PER_GREP = 500
+/** What grep may use: a few hundred characters of pattern can ask for gigabytes. */
+const MAX_GREP_BYTES = 256 * 1024 * 1024
 
 export interface SearchDeps {
   readonly clock: Clock
@@ -34,7 +34,7 @@ export interface SearchDeps {
   readonly runAs: RunAs | undefined
   /** The gateway's own files and folders, absolute after symlinks: never searched. */
   readonly ownPaths: readonly string[]
-  /** The gateway's environment, from which grep's is taken. */
+  /** The gateway's environment, of which grep gets nothing but the path. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -85,7 +85,7 @@ async function run(
     if (typeof found === 'string') return failure(`Error: ${found}`)
     for (const hit of found) raw += hit.lines.reduce((n, line) => n + line.length, 0)
     hits.push(...found)
-    if (raw > MAX_OUTPUT_CHARS) break
+    if (raw > MAX_KEPT_CHARS) break
   }
   const shown = hits.map((h) => ({
     ...h,
@@ -110,52 +110,39 @@ async function grep(
   files: readonly string[],
   { signal, deps, until, cwd }: { signal: AbortSignal; deps: SearchDeps; until: number; cwd: string },
 ): Promise<readonly FileHits[] | string> {
-  let out = ''
+  const hits = new HitReader(MAX_KEPT_CHARS)
   let stderr = ''
+  let read = 0
   const full = new AbortController()
   const result = await runProcess(
     {
       command: 'grep',
-      args: [
-        '-EnHZsI',
-        '-m',
-        String(MAX_HITS_PER_FILE),
-        '-e',
-        query,
-        '--',
-        ...(files.length > 0 ? files : ['/dev/null']),
-      ],
+      // What holds a NUL is searched too: logs do. What is binary all the same is sorted out by its lines.
+      args: ['-EnHZsa', '-m', String(MAX_HITS_PER_FILE), '-e', query, '--', ...(files.length ? files : ['/dev/null'])],
       cwd,
-      env: { ...scrubEnv(deps.env), LC_ALL: 'C.UTF-8' },
+      env: { PATH: deps.env.PATH ?? '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C.UTF-8' },
+      limits: { memoryBytes: MAX_GREP_BYTES, cpuSeconds: Math.ceil(deps.timeoutMs / 1000) },
       timeoutMs: until - deps.clock.now(),
       signal: AbortSignal.any([signal, full.signal]),
       ...(deps.runAs ? { as: deps.runAs } : {}),
       onOutput(stream, text) {
-        if (stream === 'stdout') out += text
+        read += text.length
+        if (stream === 'stdout') hits.push(text)
         else stderr = (stderr + text).slice(0, 1000)
-        if (out.length > MAX_OUTPUT_CHARS) full.abort()
+        if (hits.isFull || read > MAX_READ_CHARS) full.abort()
       },
     },
     deps.clock,
   )
   signal.throwIfAborted()
-  if (result.ended === 'timeout') return `The search took longer than ${deps.timeoutMs / 1000} s. Give a narrower path.`
+  if (result.ended === 'timeout' || result.signal === 'SIGXCPU') {
+    return `The search took longer than ${deps.timeoutMs / 1000} s. Give a narrower path or a simpler query.`
+  }
+  if (/memory exhausted|stack overflow|too big/i.test(stderr) || (result.signal !== null && result.ended === 'exit')) {
+    return 'query needs too much memory. Use a simpler one, with fewer and smaller repeats such as {1,255}.'
+  }
   // grep also exits with 2 when a file disappears during the search; with -s only a bad pattern writes an error.
   if ((result.code ?? 0) > 1 && stderr.trim())
     return `query is not a valid extended regular expression: ${stderr.replace(/^grep: /, '').trim()}.`
-  return parseHits(full.signal.aborted ? out.slice(0, out.lastIndexOf('\n') + 1) : out)
-}
-
-function parseHits(out: string): readonly FileHits[] {
-  const byFile = new Map<string, string[]>()
-  for (const line of out.split('\n')) {
-    const cut = line.indexOf('\0')
-    if (cut < 0) continue
-    const text = plainTerminal(line.slice(cut + 1))
-    const shown = text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS).toWellFormed()} [… line cut]` : text
-    const lines = byFile.get(line.slice(0, cut)) ?? []
-    lines.push(shown)
-    byFile.set(line.slice(0, cut), lines)
-  }
-  return [...byFile].map(([path, lines]) => ({ path, lines }))
+  return hits.end()
 }

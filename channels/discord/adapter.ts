@@ -144,6 +144,7 @@ class DiscordAdapter implements ChannelAdapter {
           {
             api: this.#api,
             config: this.#config,
+            clock: this.#deps.clock,
             log: this.#deps.log,
             inbound: this.#guarded(inbound),
             place: (id) => this.#places.get(id),

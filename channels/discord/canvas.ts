@@ -115,7 +115,7 @@ class DiscordPainter implements CanvasPainter {
   }
 
   async paint({ view, final, outdated, signal }: Round): Promise<RoundOutcome> {
-    const parts = renderView(view, this.#turn, this.#memo)
+    const parts = await renderView(view, this.#turn, this.#memo)
     const failures: unknown[] = []
     for (const part of parts) {
       if (!this.#differs(part)) continue

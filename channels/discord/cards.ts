@@ -113,9 +113,9 @@ function layOut(card: CardView): Layout | undefined {
   return undefined
 }
 
-/** Three backticks would end the code block in which the payload stands. */
+/** Three backticks would end the code block in which the payload stands; what is longer than a message cannot stand in one. */
 function showsWhole(call: CardCall): boolean {
-  return !call.payload.text.includes('```')
+  return call.payload.text.length <= LIMITS.content && !call.payload.text.includes('```')
 }
 
 function longest(card: CardView, attached: ReadonlySet<number>): number | undefined {

@@ -1,5 +1,6 @@
 import type { Attachment, HistoryMessage, InboundMessage, Person } from '../../src/channel/channel-adapter.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
+import { withoutMention } from '../support/mentions.ts'
 import type { ChannelInfo } from './channel-directory.ts'
 import { CHANNEL_TYPES } from './limits.ts'
 
@@ -48,6 +49,9 @@ export interface InboundContext {
   readonly config: DiscordConfig
   readonly names: Names
 }
+
+/** Longest text of a message that is read; Discord takes 4,000 characters at most. */
+const MAX_TEXT_CHARS = 8000
 
 /** Message types (Message docs). */
 const TYPE = { default: 0, reply: 19, starter: 21 } as const
@@ -108,15 +112,15 @@ export function toInbound(m: RawMessage, place: ChannelInfo, context: InboundCon
 /** Named in the text itself: @everyone, roles and the ping of a reply do not name us. */
 function mentions(m: RawMessage, self: string): boolean {
   const named = m.mentions?.some((user) => user.id === self) ?? false
-  return named && new RegExp(`<@!?${self}>`).test(m.content)
+  return named && new RegExp(`<@!?${self}>`).test(m.content.slice(0, MAX_TEXT_CHARS))
 }
 
 /** The text without our mention, other mentions as names, and what was forwarded with it. */
 function readable(m: RawMessage, context: InboundContext): string {
-  const own = new RegExp(`[ \\t]*<@!?${context.self}>[ \\t]*`, 'g')
-  const parts = [named(m.content.replace(own, ' ').trim(), m, context)]
+  const own = withoutMention(m.content.slice(0, MAX_TEXT_CHARS), new RegExp(`<@!?${context.self}>`))
+  const parts = [named(own.trim(), m, context)]
   for (const { message } of m.message_snapshots ?? []) {
-    const forwarded = named(message.content ?? '', { ...m, ...message }, context).trim()
+    const forwarded = named((message.content ?? '').slice(0, MAX_TEXT_CHARS), { ...m, ...message }, context).trim()
     if (forwarded) parts.push(`Forwarded message:\n${forwarded.replace(/^/gm, '> ')}`)
   }
   return parts.filter((part) => part !== '').join('\n\n')

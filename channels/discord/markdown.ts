@@ -21,23 +21,20 @@ export interface RenderMemo {
   parts: ReadonlyMap<string, string>
 }
 
-interface Memo {
-  readonly before: ReadonlyMap<string, string>
-  readonly after: Map<string, string>
-}
-
-/** The model's Markdown as messages: each at most 2,000 units and none of them blank. */
-export function renderParts(markdown: string, memo?: Memo): string[] {
-  return splitMarkdown(markdown, SPLIT)
-    .map(({ text }) => {
-      const rendered = memo?.before.get(text) ?? renderPart(text)
-      memo?.after.set(text, rendered)
-      return rendered
-    })
+/** The model's Markdown as messages: each at most 2,000 units and none of them blank. For short texts: see renderView. */
+export function renderParts(markdown: string): string[] {
+  return splitParts(markdown)
+    .map(renderPart)
     .filter((text) => !isBlank(text))
 }
 
-function renderPart(text: string): string {
+/** The sources of the messages that a text becomes. */
+export function splitParts(markdown: string): string[] {
+  return splitMarkdown(markdown, SPLIT).map(({ text }) => text)
+}
+
+/** One source as a message; possibly blank. */
+export function renderPart(text: string): string {
   const rendered = renderMarkdown(text)
   return (rendered.length <= LIMITS.content ? rendered : text).trim()
 }

@@ -1,27 +1,12 @@
 import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { encodePostKey } from '../../src/channel/post-key.ts'
-import type { ToolState, TurnView, ViewItem } from '../../src/channel/turn-view.ts'
+import type { TurnView, ViewItem } from '../../src/channel/turn-view.ts'
+import { TOOL_STATES } from '../../src/copy/turn.ts'
 import { oneLine } from '../../src/util/visible.ts'
 import { closeFences } from '../markdown/fences.ts'
 import { LIMITS } from './limits.ts'
-import { inlineCode, isBlank, type RenderMemo, renderParts } from './markdown.ts'
-
-const SIGNS: Readonly<Record<ToolState, string>> = {
-  running: '⏳',
-  done: '✅',
-  failed: '❌',
-  denied: '🚫',
-  interrupted: '⚠️',
-  stopped: '⏹️',
-}
-
-/** States that the sign alone does not tell. */
-const WORDS: Partial<Record<ToolState, string>> = {
-  failed: 'failed',
-  denied: 'denied',
-  interrupted: 'interrupted, outcome unknown',
-  stopped: 'stopped',
-}
+import { inlineCode, isBlank, type RenderMemo, renderPart, splitParts } from './markdown.ts'
 
 /** Longest header on a tool's line, and how much of a running tool's output is shown; UTF-16 units and lines. */
 const MAX_HEADER_CHARS = 200
@@ -34,17 +19,26 @@ export interface Part {
   readonly content: string
 }
 
-/** A turn as messages: each section begins a new one, and one that is too long is split. `memo` holds the last drawing. */
-export function renderView(view: TurnView, turn: string, memo?: RenderMemo): Part[] {
+/**
+ * A turn as messages: each section begins a new one, and one that is too long is split. `memo` holds the last drawing.
+ * Others have their turn after each part.
+ */
+export async function renderView(view: TurnView, turn: string, memo?: RenderMemo): Promise<Part[]> {
   const before = memo?.parts ?? new Map<string, string>()
   const after = new Map<string, string>()
+  const parts: Part[] = []
+  for (const [section, { items }] of view.sections.entries()) {
+    let part = 0
+    for (const source of splitParts(sectionMarkdown(items))) {
+      const known = before.get(source)
+      const content = known ?? renderPart(source)
+      after.set(source, content)
+      if (!isBlank(content)) parts.push({ key: encodePostKey({ kind: 'part', turn, section, part: part++ }), content })
+      if (known === undefined) await nextTurn()
+    }
+  }
   if (memo) memo.parts = after
-  return view.sections.flatMap(({ items }, section) =>
-    renderParts(sectionMarkdown(items), { before, after }).map((content, part) => ({
-      key: encodePostKey({ kind: 'part', turn, section, part }),
-      content,
-    })),
-  )
+  return parts
 }
 
 function sectionMarkdown(items: readonly ViewItem[]): string {
@@ -68,8 +62,8 @@ function itemMarkdown(item: ViewItem): string {
         ? `⚠️ **${oneLine(item.text, 1500).replaceAll('*', '\\*')}**`
         : `-# ${oneLine(item.text, 1500)}`
     case 'tool': {
-      const word = WORDS[item.state] ? ` · ${WORDS[item.state]}` : ''
-      const line = `-# ${SIGNS[item.state]} ${inlineCode(toolText(item.tool, item.header))}${word}`
+      const { sign, word } = TOOL_STATES[item.state]
+      const line = `-# ${sign} ${inlineCode(toolText(item.tool, item.header))}${word && ` · ${word}`}`
       return item.state === 'running' && item.tail ? `${line}\n${tailBlock(item.tail)}` : line
     }
   }

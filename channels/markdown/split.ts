@@ -96,9 +96,13 @@ class PartBuilder {
     if (this.#start >= source.length) return {}
     let at = this.#start
     while (at < source.length) {
-      const end = source.indexOf('\n', at)
-      const line = source.slice(at, end < 0 ? source.length : end)
-      if (!this.#fits(line, end >= 0, at)) return this.#breakIn(line, at)
+      // No more of a line is looked at than a part can hold: each part would look at all the rest of a long one.
+      const near = source.slice(at, at + 2 * this.#options.limit)
+      const length = near.indexOf('\n')
+      const end = length < 0 ? -1 : at + length
+      const line = length < 0 ? near : near.slice(0, length)
+      const more = length < 0 && at + near.length < source.length
+      if (!this.#fits(line, end >= 0 || more, at)) return this.#breakIn(line, at)
       if (end < 0) break
       at = end + 1
       this.#noteBorder(at, line)
@@ -141,7 +145,9 @@ class PartBuilder {
     const head = this.#head
     this.#head = undefined
     if (this.#table && bar) {
-      const table = { ...this.#table, rows: [...this.#table.rows, rowCells(line)], plain: this.#table.plain + added }
+      // The same list grows: what was measured of it is not measured again.
+      this.#table.rows.push(rowCells(line))
+      const table = { ...this.#table, plain: this.#table.plain + added }
       const total = table.before + Math.max(table.plain, this.#sizeOf(table.rows))
       if (total > this.#options.limit) return false
       this.#table = table

@@ -6,8 +6,14 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/gu
 const NO_WIDTH = /\p{Mn}|\p{Cf}/gu
 
+/** Whether the line may be the one between a table's header and its rows, quote and list marks before it included. */
+export function isDelimiter(line: string): boolean {
+  return line.includes('-') && /^[-\s|:>*+\d.)]+$/.test(line)
+}
+
 /** Columns a text takes in a fixed-width font; East Asian and emoji count two. */
 function columns(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
   const shown = text.replace(NO_WIDTH, '')
   return [...shown].length + (shown.match(WIDE)?.length ?? 0)
 }
@@ -26,7 +32,8 @@ export function rowCells(line: string): string[] {
  */
 export function alignRows(rows: readonly (readonly string[])[], align: readonly (string | null)[] = []): string[] {
   const count = Math.max(0, ...rows.map((r) => r.length))
-  const widths = Array.from({ length: count }, (_, i) => Math.max(1, ...rows.map((r) => columns(r[i] ?? ''))))
+  const widths = Array<number>(count).fill(1)
+  for (const r of rows) for (const [i, cell] of r.entries()) widths[i] = Math.max(widths[i] ?? 1, columns(cell))
   const draw = (row: readonly string[]): string =>
     widths
       .map((width, i) => {
@@ -49,20 +56,34 @@ export function tableLines(table: Table): string[] {
   return alignRows(rows, table.align ?? [])
 }
 
-/** The most UTF-16 units `alignRows` makes of these rows, line breaks included. Never falls while a cell or row is added. */
-export function alignedSize(rows: readonly (readonly string[])[]): number {
-  const count = Math.max(0, ...rows.map((r) => r.length))
-  let width = COLUMN_GAP.length * Math.max(0, count - 1) + 1
-  let narrow = 0
-  for (let i = 0; i < count; i++) {
-    let widest = 1
-    for (const row of rows) {
-      const cell = row[i] ?? ''
+interface Measured {
+  rows: number
+  readonly widest: number[]
+  narrow: number
+}
+
+/** What is known of lists of rows, which only ever grow: a table is measured again for each row that is added. */
+const MEASURED = new WeakMap<readonly (readonly string[])[], Measured>()
+
+function measured(rows: readonly (readonly string[])[]): Measured {
+  const known = MEASURED.get(rows) ?? { rows: 0, widest: [], narrow: 0 }
+  for (; known.rows < rows.length; known.rows++) {
+    for (const [i, cell] of (rows[known.rows] ?? []).entries()) {
       const shown = columns(cell)
-      widest = Math.max(widest, shown)
-      narrow += Math.max(0, cell.length - shown)
+      known.widest[i] = Math.max(known.widest[i] ?? 1, shown)
+      known.narrow += Math.max(0, cell.length - shown)
     }
-    width += widest
   }
+  MEASURED.set(rows, known)
+  return known
+}
+
+/**
+ * The most UTF-16 units `alignRows` makes of these rows, line breaks included. Never falls while a cell or row is
+ * added. Rows that were measured in this list must not change afterwards.
+ */
+export function alignedSize(rows: readonly (readonly string[])[]): number {
+  const { widest, narrow } = measured(rows)
+  const width = widest.reduce((sum, n) => sum + n, COLUMN_GAP.length * Math.max(0, widest.length - 1) + 1)
   return (rows.length + 1) * width + narrow
 }

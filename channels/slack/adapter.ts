@@ -137,6 +137,7 @@ class SlackAdapter implements ChannelAdapter {
     new Interactions({
       api: this.#api,
       poster: this.#poster,
+      clock: tools.clock,
       log: tools.log,
       command: config.slash_command,
       channels: config.channels,

@@ -33,8 +33,9 @@ export function filesBefore(card: CardView): number[] {
   let total = 0
   return card.calls.flatMap((call, i) => {
     const { text } = call.payload
-    const { length } = makeVisible(text)
-    if (hasReference(text) || length > LIMITS.cardPayload || total + length > LIMITS.cardPayloads) return [i]
+    // A text never gets shorter: of one that is too long already the rest is not looked at.
+    const { length } = text.length > LIMITS.cardPayload ? text : makeVisible(text)
+    if (length > LIMITS.cardPayload || hasReference(text) || total + length > LIMITS.cardPayloads) return [i]
     total += length
     return []
   })
@@ -93,7 +94,7 @@ function callBlock(call: CardCall, attached: boolean, open: boolean): Json {
   })
   const bold = (value: string): Json => text(value, { bold: true })
   const line = (...elements: Json[]): Json => ({ type: 'rich_text_section', elements })
-  const shown = makeVisible(payload.text)
+  const shown = attached ? '' : makeVisible(payload.text)
   const hidden = attached ? hiddenMarks(payload.text) : []
   const body = attached
     ? [

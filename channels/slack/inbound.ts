@@ -1,4 +1,5 @@
 import type { Attachment, InboundMessage, MessageRef } from '../../src/channel/channel-adapter.ts'
+import { withoutMention } from '../support/mentions.ts'
 import { isDirect, msOf } from './address.ts'
 import { type Json, listIn, objectIn, textIn } from './json.ts'
 
@@ -19,11 +20,18 @@ export type Inbound =
   | { readonly kind: 'deleted'; readonly ref: MessageRef }
 
 const SPOKEN = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message'])
-const REFERENCE = /<([@#!]?)([^>|\s][^>|]*)(?:\|([^>]*))?>/g
+/** Slack escapes what people write as <: no reference holds one. */
+const REFERENCE = /<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>/g
+/** Longest text of a message that is read; Slack cuts at 40,000 characters. */
+const MAX_TEXT_CHARS = 40_000
+
+function textOfEvent(event: Json): string {
+  return (textIn(event, 'text') ?? '').slice(0, MAX_TEXT_CHARS)
+}
 
 /** The users whose names `toInbound` will ask for. */
 export function peopleIn(event: Json): string[] {
-  const named = [...(textIn(event, 'text') ?? '').matchAll(/<@([UWB]\w+)(?:\|[^>]*)?>/g)].map((m) => m[1] ?? '')
+  const named = [...textOfEvent(event).matchAll(/<@([UWB]\w+)(?:\|[^<>]*)?>/g)].map((m) => m[1] ?? '')
   return [...new Set([textIn(event, 'user') ?? '', ...named].filter(Boolean))].slice(0, 20)
 }
 
@@ -61,10 +69,10 @@ function isSpoken(event: Json, subtype: string | undefined, context: InboundCont
 }
 
 function spoken(event: Json, channel: string, ts: string, context: InboundContext): Inbound | undefined {
-  const raw = textIn(event, 'text') ?? ''
+  const raw = textOfEvent(event)
   const threadTs = textIn(event, 'thread_ts')
   const thread = threadTs === ts ? undefined : threadTs
-  const named = event.type === 'app_mention' || new RegExp(`<@${context.botUser}(?:\\|[^>]*)?>`).test(raw)
+  const named = event.type === 'app_mention' || new RegExp(`<@${context.botUser}(?:\\|[^<>]*)?>`).test(raw)
   const direct = isDirect(channel) || event.channel_type === 'im'
   if (!direct && !thread && !named) return undefined
   const user = textIn(event, 'user') ?? textIn(event, 'bot_id') ?? ''
@@ -100,11 +108,7 @@ function spoken(event: Json, channel: string, ts: string, context: InboundContex
 
 /** Slack's text as it was meant: references by name, links by address and label, entities undone, our mention gone. */
 export function decodeText(raw: string, context: Pick<InboundContext, 'botUser' | 'name'>): string {
-  const own = new RegExp(`[ \\t]*<@${context.botUser}(?:\\|[^>]*)?>[ \\t]*`, 'g')
-  const rest = raw.replace(own, (_whole, at: number, all: string) => {
-    const end = at + _whole.length
-    return at === 0 || end === all.length || all[at - 1] === '\n' || all[end] === '\n' ? '' : ' '
-  })
+  const rest = withoutMention(raw, new RegExp(`<@${context.botUser}(?:\\|[^<>]*)?>`))
   const named = rest.replace(REFERENCE, (_whole, mark: string, what: string, label: string | undefined) =>
     reference(mark, what, label, context.name),
   )

@@ -1,8 +1,9 @@
 import type { Nodes, Table } from 'mdast'
-import { closeFences } from '../markdown/fences.ts'
+import { blockStarts } from '../markdown/blocks.ts'
+import { closeFences, type Fence, fenceLine } from '../markdown/fences.ts'
 import { parseMarkdown } from '../markdown/parse.ts'
 import { splitMarkdown } from '../markdown/split.ts'
-import { alignedSize, tableLines } from '../markdown/table.ts'
+import { alignedSize, alignRows, isDelimiter, rowCells, tableLines } from '../markdown/table.ts'
 import { LIMITS } from './limits.ts'
 
 const REFERENCES = /<(?=!(?:channel|here|everyone|subteam\^|date\^)|@[UWB][A-Z0-9]|#[CGD][A-Z0-9])/g
@@ -71,19 +72,18 @@ export function splitParts(source: string): MarkdownPart[] {
 
 /** Ranges of at most `topLevel` blocks each. */
 function groups(source: string): [number, number][] {
-  if (source.split('\n').length <= LIMITS.topLevel) return [[0, source.length]]
-  const blocks = parseMarkdown(source).children
-  const starts: number[] = [0]
-  for (let i = LIMITS.topLevel; i < blocks.length; i += LIMITS.topLevel) {
-    const at = blocks[i]?.position?.start.offset
-    if (at !== undefined) starts.push(at)
+  const starts = [0]
+  let blocks = 0
+  for (const at of blockStarts(source)) {
+    if (blocks++ % LIMITS.topLevel === 0 && blocks > 1) starts.push(at)
   }
   return starts.map((start, i) => [start, starts[i + 1] ?? source.length])
 }
 
 /** One table of a message stays a table if Slack takes its size; the others become aligned code. */
-export function fitTables(text: string): string {
-  if (!text.includes('|')) return text
+export function fitTables(whole: string): string {
+  if (!whole.includes('|') || !whole.split('\n').some(isDelimiter)) return whole
+  const text = withoutLongTables(whole)
   const tables: { table: Table; top: boolean }[] = []
   const root = parseMarkdown(text)
   const walk = (node: Nodes, top: boolean): void => {
@@ -102,6 +102,30 @@ export function fitTables(text: string): string {
     out = out.slice(0, from) + lines.join(`\n${head}`) + out.slice(to)
   }
   return out
+}
+
+/** Tables at the top that are larger than Slack takes, as aligned code: without a parser, which takes long for them. */
+function withoutLongTables(text: string): string {
+  const lines = text.split('\n')
+  const out: string[] = []
+  let fence: Fence | undefined
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? ''
+    const found = fenceLine(line, fence)
+    fence = found.kind === 'open' ? found.fence : found.kind === 'inside' ? fence : undefined
+    let end = at
+    if (found.kind === 'text' && /^ {0,3}\|/.test(line) && isDelimiter(lines[at + 1] ?? '')) {
+      while (/^ {0,3}\|/.test(lines[end] ?? '')) end++
+    }
+    if (end - at <= LIMITS.tableRows + 1 && (end === at || rowCells(line).length <= LIMITS.tableColumns)) {
+      out.push(line)
+      continue
+    }
+    const rows = [line, ...lines.slice(at + 2, end)].map(rowCells)
+    out.push(codeBlock(alignRows(rows).join('\n')))
+    at = end - 1
+  }
+  return out.join('\n')
 }
 
 function isNative({ children }: Table): boolean {

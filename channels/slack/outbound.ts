@@ -1,4 +1,5 @@
 import type { TurnView, ViewItem } from '../../src/channel/turn-view.ts'
+import { TOOL_STATES } from '../../src/copy/turn.ts'
 import { oneLine, plainTerminal } from '../../src/util/visible.ts'
 import { closeFences } from '../markdown/fences.ts'
 import type { Json } from './json.ts'
@@ -31,15 +32,6 @@ export function textParts(text: string): string[] {
   return splitParts(defuse(text)).map((s) => fitTables(s.text))
 }
 
-const STATES = {
-  running: ['⏳', ''],
-  done: ['✅', ''],
-  failed: ['❌', ' failed'],
-  denied: ['🚫', ' denied'],
-  interrupted: ['⚠️', ' interrupted'],
-  stopped: ['⏹️', ' stopped'],
-} as const
-
 /** One section as Markdown. While a text grows at its end, the earlier result is the head of the later one. */
 export function sectionMarkdown({ items }: TurnView['sections'][number], growing: boolean): string {
   const parts: { text: string; tool: boolean }[] = []
@@ -63,10 +55,10 @@ function itemMarkdown(item: ViewItem, last: boolean): string {
 }
 
 function toolMarkdown(item: Extract<ViewItem, { kind: 'tool' }>): string {
-  const [icon, word] = STATES[item.state]
+  const { sign, word } = TOOL_STATES[item.state]
   const header = oneLine(defuse(item.header), LIMITS.toolHeader)
   const tool = /^\w[\w.-]*$/.test(item.tool) ? `**${item.tool}**` : inlineCode(oneLine(defuse(item.tool), 64))
-  const line = `- ${icon} ${tool}${header ? ` ${inlineCode(header)}` : ''}${word ? ` —${word}` : ''}`
+  const line = `- ${sign} ${tool}${header ? ` ${inlineCode(header)}` : ''}${word && ` · ${word}`}`
   const tail = item.state === 'running' ? tailOf(item.tail ?? '') : ''
   return tail ? `${line}\n${codeBlock(tail).replace(/^/gm, '  ')}` : line
 }

@@ -2,24 +2,20 @@ import { NO_EARLIER_MESSAGES } from '../copy/turns.ts'
 import { type Completion, CompletionError, complete } from '../model/complete.ts'
 import type { ContentPart, Message, ToolCall, Usage } from '../model/message.ts'
 import type { ModelRequest } from '../model/model-provider.ts'
+import { readBlob } from '../store/blobs.ts'
 import type { Tx } from '../store/store.ts'
 import { cleanText } from '../store/text.ts'
 import type { ToolSnapshot } from '../tool/tool-catalog.ts'
 import { type InboxMessage, markTaken, queuedMessages } from '../turn/inbox-messages.ts'
-import {
-  type JournalEntry,
-  type JournalRow,
-  readJournal,
-  resumePoint,
-  startedHeader,
-  type UserItem,
-} from '../turn/journal.ts'
+import type { ImageRef, JournalEntry, JournalRow, UserItem } from '../turn/journal.ts'
+import { resumePoint, startedHeader } from '../turn/resume.ts'
 import { recordUsage } from '../turn/usage.ts'
+import { CHARS_PER_TOKEN } from '../turn/weight.ts'
 import { newId } from '../util/ids.ts'
 import { escapeMarkup } from '../util/visible.ts'
 import { receiveAttachments } from './attachments.ts'
 import { recordResults } from './execute-step.ts'
-import { buildHistory, CHARS_PER_TOKEN, estimateTokens } from './history.ts'
+import { buildHistory, estimateTokens, type HistoryOf, historyStart, imagesOf } from './history.ts'
 import { runToolCalls } from './run-tool-calls.ts'
 import { systemPrompt } from './system-prompt.ts'
 import { record, type TurnContext, TurnStoppedError, turnRows } from './turn-context.ts'
@@ -51,7 +47,7 @@ export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
       await reportInterrupted(context, point.interrupted)
       const last = rows.findLast((r) => r.kind === 'assistant')
       const whole = last?.kind === 'assistant' && last.cut !== true
-      const usedTokens = context.provider.contextWindow - (await requestFor(context, tools)).left
+      const usedTokens = context.provider.contextWindow - (await roomLeft(context, tools))
       const author = authorOf(rows) ?? context.workstream.owner
       const outcome = await runToolCalls(context, { open: point.open, whole, author, tools, usedTokens })
       if (outcome === 'parked') return { end: 'parked' }
@@ -159,24 +155,34 @@ async function earlierMessages(context: TurnContext, item: InboxMessage): Promis
   ]
 }
 
-/** `share` of the window is for history and the tools' schemas, the rest for the answer. `left`: tokens still free of it. */
-async function requestFor(
-  context: TurnContext,
-  tools: ToolSnapshot,
-  share = HISTORY_SHARE,
-): Promise<{ messages: readonly Message[]; steps: number; left: number }> {
-  const { deps, workstream, root, provider } = context
-  const rows = await readJournal(deps.store.db, workstream.id)
+/** `share` of the window is for history and the tools' schemas, the rest for the answer. */
+async function historyFor(context: TurnContext, tools: ToolSnapshot, share = HISTORY_SHARE): Promise<HistoryOf> {
+  const { deps, workstream, root, provider, journal } = context
   const system = systemPrompt({
     root,
     instructions: deps.config.session.instructions,
     platform: deps.outlet.displayName(workstream.platform),
   })
-  const steps = rows.filter((r) => r.turn === context.turn && r.kind === 'assistant').length
   const schemas = JSON.stringify(tools.specs).length / CHARS_PER_TOKEN
   const room = Math.floor(provider.contextWindow * share - schemas)
-  const messages = buildHistory(rows, system, room, context.turn)
-  return { messages, steps, left: room - estimateTokens(messages) }
+  const forTurns = room - Math.ceil(system.length / CHARS_PER_TOKEN)
+  const { rows, older } = await journal.earlier(historyStart(await journal.totalWeight(), forTurns))
+  return { rows: [...rows, ...(await journal.rows())], older, system, room, current: context.turn }
+}
+
+/** Tokens of the history's share of the window that are still free. */
+async function roomLeft(context: TurnContext, tools: ToolSnapshot): Promise<number> {
+  const history = await historyFor(context, tools)
+  return history.room - estimateTokens(buildHistory(history, () => ''))
+}
+
+async function withImages(context: TurnContext, history: HistoryOf): Promise<readonly Message[]> {
+  const bytes = new Map<string, string>()
+  for (const { sha256 } of imagesOf(history)) {
+    const blob = bytes.has(sha256) ? undefined : await readBlob(context.deps.store.db, sha256)
+    if (blob) bytes.set(sha256, Buffer.from(blob).toString('base64'))
+  }
+  return buildHistory(history, (image: ImageRef) => bytes.get(image.sha256))
 }
 
 async function modelStep(
@@ -186,7 +192,8 @@ async function modelStep(
   share = HISTORY_SHARE,
 ): Promise<LoopEnd | undefined> {
   const { deps, presenter } = context
-  const { messages, steps } = await requestFor(context, tools, share)
+  const messages = await withImages(context, await historyFor(context, tools, share))
+  const steps = rows.filter((r) => r.kind === 'assistant').length
   const last = steps >= deps.config.session.max_steps
   presenter.show({ type: 'attempt' })
   let shown = ''
@@ -206,7 +213,7 @@ async function modelStep(
   } catch (error) {
     if (context.signal.reason instanceof TurnStoppedError) return { end: 'stopped', shown }
     if (!(error instanceof CompletionError)) throw error
-    await record(context, [], (tx) => chargeUsage(tx, context, error.usage))
+    await record(context, [], await charging(context, error.usage))
     // Four characters a token is a guess: where it was wrong, less is sent.
     if (error.code === 'context' && share > MIN_HISTORY_SHARE) return modelStep(context, rows, tools, share / 2)
     if (error.code === 'image' && (await dropImages(context, tools))) return undefined
@@ -253,15 +260,16 @@ async function recordAnswer(context: TurnContext, done: Completion, rows: readon
   const said = calls.length > 0 ? undefined : endingNotice(done)
   const entries: JournalEntry[] = [{ kind: 'assistant', text: done.text, calls, ...(cut ? { cut } : {}), ...opaque }]
   if (said) entries.push({ kind: 'notice', text: said, tone: 'info' })
-  await record(context, entries, (tx) => chargeUsage(tx, context, done.usage))
+  await record(context, entries, await charging(context, done.usage))
   if (said) context.presenter.show({ type: 'notice', text: said, tone: 'info' })
 }
 
-/** Charged to the workstream's owner. */
-async function chargeUsage(tx: Tx, context: TurnContext, usage: Usage | undefined): Promise<void> {
-  if (!usage) return
+/** Charged to the person whose message is being answered. */
+async function charging(context: TurnContext, usage: Usage | undefined): Promise<(tx: Tx) => Promise<void>> {
+  if (!usage) return async () => {}
   const { deps, workstream, alias } = context
-  await recordUsage(tx, { user: workstream.owner, workstream: workstream.id, model: alias, usage }, deps.clock.now())
+  const user = authorOf(await turnRows(context)) ?? workstream.owner
+  return (tx) => recordUsage(tx, { user, workstream: workstream.id, model: alias, usage }, deps.clock.now())
 }
 
 function endingNotice({ text, reason }: Completion): string | undefined {
@@ -273,8 +281,7 @@ function endingNotice({ text, reason }: Completion): string | undefined {
 
 /** The provider will not read an image of the history: later requests carry a note instead. False where there is none. */
 async function dropImages(context: TurnContext, tools: ToolSnapshot): Promise<boolean> {
-  const { messages } = await requestFor(context, tools)
-  const some = messages.some((m) => 'content' in m && m.content.some((p) => p.type === 'image'))
+  const some = imagesOf(await historyFor(context, tools)).length > 0
   if (some) {
     await record(context, [{ kind: 'images-refused' }])
     await notice(context, 'The model could not read an image; it goes on without it.', 'info')

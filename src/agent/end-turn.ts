@@ -3,7 +3,8 @@ import type { JobRun } from '../jobs/job-queue.ts'
 import { lastStopper } from '../store/audit.ts'
 import type { Tx } from '../store/store.ts'
 import { finishMessages, type InboxMessage, markTaken, queuedMessages } from '../turn/inbox-messages.ts'
-import { type JournalEntry, resumePoint, startedHeader } from '../turn/journal.ts'
+import type { JournalEntry } from '../turn/journal.ts'
+import { resumePoint, startedHeader } from '../turn/resume.ts'
 import type { TurnEnd } from '../turn/turn.ts'
 import { endTurn } from '../turn/turns.ts'
 import { shortId } from '../util/ids.ts'
@@ -78,6 +79,7 @@ async function closeCards(tx: Tx, { turn, workstream, deps }: TurnContext): Prom
   for (const approval of await openApprovals(tx.db, workstream.id)) {
     if (approval.turn !== turn) continue
     await settleApproval(tx, { id: approval.id, outcome: 'stopped', by: 'turnstone' }, deps.clock.now())
+    await deps.queue.cancel(tx, { kind: 'expire', approval: approval.id })
   }
 }
 

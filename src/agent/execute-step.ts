@@ -1,6 +1,7 @@
 import type { ContentPart, ToolCall } from '../model/message.ts'
 import { cleanText } from '../store/text.ts'
 import type { Progress, QuestionAnswer, ReadyPlan } from '../tool/catalog-tool.ts'
+import { conflict } from '../tool/conflicts.ts'
 import { limitedContent, resultLimit } from '../tool/limit-result.ts'
 import { CALLS_AT_ONCE, forEachLimit, runPlan } from '../tool/run-plan.ts'
 import type { JournalEntry } from '../turn/journal.ts'
@@ -12,7 +13,7 @@ import { record, type TurnContext } from './turn-context.ts'
 export interface SettledCall {
   readonly call: ToolCall
   readonly header: string
-  readonly state: 'failed' | 'denied' | 'interrupted' | 'stopped'
+  readonly state: 'failed' | 'denied' | 'rejected' | 'interrupted' | 'stopped'
   readonly text: string
 }
 
@@ -23,6 +24,11 @@ const MAX_NAME_CHARS = 64
 /** What is shown of a running tool's output: its last lines. */
 const TAIL_LINES = 3
 const TAIL_CHARS = 300
+
+export interface RunningCall {
+  readonly call: ToolCall
+  readonly plan: ReadyPlan
+}
 
 type ResultEntry = Extract<JournalEntry, { kind: 'result' }>
 
@@ -51,17 +57,18 @@ export async function recordResults(
 }
 
 /**
- * Runs the plans, at most four at once. Each is marked started before it runs and its result is stored before it is
+ * Runs the plans, at most four at once; those that touch the same files in the model's order. Each is marked started before it runs and its result is stored before it is
  * shown, so that a crash tells "not started", "unknown" and "done" apart.
  */
 export async function executeCalls(
   context: TurnContext,
-  running: readonly { readonly call: ToolCall; readonly plan: ReadyPlan }[],
+  running: readonly RunningCall[],
   usedTokens: number,
 ): Promise<void> {
   let used = usedTokens
   const limitNow = (): number => resultLimit(context.provider.contextWindow, used)
-  await forEachLimit(running, CALLS_AT_ONCE, async ({ call, plan }) => {
+  const ends: Promise<void>[] = []
+  const runOne = async ({ call, plan }: RunningCall): Promise<void> => {
     const header = shownHeader(context, plan.header)
     const tool = shownName(context, call)
     await record(context, [{ kind: 'started', callId: call.id, tool, header }], (tx) => context.files.flush(tx))
@@ -84,6 +91,12 @@ export async function executeCalls(
     }
     await record(context, [entry], (tx) => context.files.flush(tx))
     showResult(context, entry)
+  }
+  await forEachLimit(running, CALLS_AT_ONCE, (item, index) => {
+    const before = ends.slice(0, index).filter((_, i) => conflict(item.plan, running[i]?.plan ?? item.plan))
+    const end = Promise.all(before).then(() => runOne(item))
+    ends.push(end)
+    return end
   })
 }
 

@@ -33,11 +33,16 @@ export function fitTurn(
     if (over <= 0) return out
     if (i < lastStep && m.role === 'assistant') replace(i, withoutArguments(m))
   }
+  // Those that cannot be made any shorter.
+  const spent = new Set<number>()
   while (over > 0) {
-    const i = longest(out)
+    const i = longest(out, spent)
     const m = out[i]
     if (!m) return out
-    replace(i, cut(m, Math.max(MIN_KEPT_CHARS, Math.floor(lengthOf(m) / 2))))
+    const before = lengthOf(m)
+    const shorter = cut(m, Math.max(MIN_KEPT_CHARS, Math.floor(before / 2)))
+    if (lengthOf(shorter) < before) replace(i, shorter)
+    else spent.add(i)
   }
   return out
 }
@@ -52,10 +57,14 @@ function withoutArguments(m: Extract<Message, { role: 'assistant' }>): Message {
 }
 
 /** The message whose text can be cut most; -1 where none can. */
-function longest(messages: readonly Message[]): number {
-  const lengths = messages.map(lengthOf)
-  const most = Math.max(0, ...lengths)
-  return most > MIN_KEPT_CHARS ? lengths.indexOf(most) : -1
+function longest(messages: readonly Message[], spent: ReadonlySet<number>): number {
+  let found = -1
+  let most = MIN_KEPT_CHARS
+  for (const [i, m] of messages.entries()) {
+    const length = spent.has(i) ? 0 : lengthOf(m)
+    if (length > most) [found, most] = [i, length]
+  }
+  return found
 }
 
 /** Of what may be cut; an image counts as more than any text. */
@@ -69,15 +78,19 @@ function cut(m: Message, limit: number): Message {
   if (m.role === 'system') return m
   if (m.role === 'assistant') return { ...m, text: shortened(m.text, limit) }
   const whole = lengthOf(m)
-  const content = m.content.map((p) =>
-    p.type === 'text' ? { ...p, text: shortened(p.text, Math.floor((p.text.length / whole) * limit)) } : p,
-  )
-  return { ...m, content }
+  const texts = m.content.map((p) => (p.type === 'text' ? shortened(p.text, (p.text.length / whole) * limit) : ''))
+  if (texts.reduce((n, text) => n + text.length, 0) < whole) {
+    return { ...m, content: m.content.map((p, i) => (p.type === 'text' ? { ...p, text: texts[i] ?? '' } : p)) }
+  }
+  // Many short parts, of which none can be cut alone: as one text they can.
+  const joined = m.content.map((p) => (p.type === 'text' ? p.text : '')).join('')
+  const others = m.content.filter((p) => p.type !== 'text')
+  return { ...m, content: [{ type: 'text', text: shortened(joined, limit) }, ...others] }
 }
 
 function shortened(text: string, limit: number): string {
   const note = (dropped: number): string => `\n[… ${dropped} characters left out here, they do not fit …]\n`
-  const side = Math.floor((limit - note(text.length).length) / 2)
+  const side = Math.floor((Math.floor(limit) - note(text.length).length) / 2)
   if (text.length <= limit || side < 1) return text
   const head = text.slice(0, side).replace(/[\uD800-\uDBFF]$/, '')
   const tail = text.slice(-side).replace(/^[\uDC00-\uDFFF]/, '')

@@ -16,6 +16,10 @@ import { record, type TurnContext, turnRows } from './turn-context.ts'
 /** Longest header on a card, characters: it holds a path of up to 500 whole. */
 const MAX_HEADER_CHARS = 700
 
+const HOLDS_SECRET =
+  'It was not run: it would touch a text that looks like a secret, which cannot be shown to the person who would have to ' +
+  'approve it. Leave that text out of the change, or ask a person to make it.'
+
 interface JudgedCall {
   readonly call: ToolCall
   readonly plan: ReadyPlan
@@ -44,31 +48,71 @@ export interface Step {
  * runs; after the decision they are planned again, and what differs from what was shown is asked again.
  */
 export async function runToolCalls(context: TurnContext, step: Step): Promise<StepOutcome> {
-  const prepared = await prepareStep(context, step)
-  const refused: SettledCall[] = prepared.flatMap(({ call, plan }) =>
-    plan.kind === 'invalid' ? [{ call, header: plan.header, state: 'failed' as const, text: plan.error }] : [],
-  )
-  const judged = await judgeCalls(context, prepared)
-  const denied = judged.filter((j) => j.verdict.effect === 'deny')
-  const asking = judged.filter((j) => j.verdict.effect === 'ask')
-  const approval = asking.length > 0 ? await decisionFor(context, asking) : undefined
+  const { refused, judged } = await planStep(context, step)
+  const approvals = await approvalsOfTurn(context.deps.store.db, context.turn)
+  const ofCard = (j: JudgedCall): boolean => approvals.some((a) => a.calls.some((c) => c.callId === j.call.id))
+  // Of a card's calls none runs without a look at what it showed, also where they are allowed by now.
+  const asking = judged.filter((j) => j.verdict.effect === 'ask' || ofCard(j))
+  const approval = asking.length > 0 ? decisionFor(asking, approvals) : undefined
   if (asking.length > 0 && (!approval || approval.state === 'superseded')) {
     await askForApproval(context, asking, approval)
     return 'parked'
   }
   if (approval?.state === 'open') return 'parked'
-  const unasked = judged.filter((j) => j.verdict.effect === 'allow')
-  const running = approval && allowed(approval.state) ? judged.filter((j) => j.verdict.effect !== 'deny') : unasked
   const turnedDown = approval && !allowed(approval.state) ? asking : []
   await recordResults(context, [
-    ...refused,
-    ...denied.map(({ call, plan, verdict }) => deniedByPolicy(call, plan, verdict)),
+    ...refused.map((r) => r.result),
     ...turnedDown.map(({ call, plan }) => notApproved(call, plan, approval)),
   ])
-  await auditDenied(context, denied)
-  await recordNotes(context, judged)
-  await executeCalls(context, running, step.usedTokens)
+  await auditDenied(context, refused)
+  const rest = judged.filter((j) => !turnedDown.includes(j))
+  // Plans that counted on calls that do not run are made again.
+  if (turnedDown.length > 0 && rest.length > 0) {
+    return runToolCalls(context, { ...step, open: rest.map((j) => j.call) })
+  }
+  await recordNotes(context, rest, approvals)
+  await executeCalls(context, rest, step.usedTokens)
   return 'done'
+}
+
+/** A call that does not run, whatever people say. */
+interface RefusedCall {
+  readonly result: SettledCall
+  /** The policy's reason, where it was the policy. */
+  readonly deniedBecause?: string
+}
+
+/** Plans and verdicts of a step. Calls that can never run are taken out, and the others planned without them. */
+async function planStep(
+  context: TurnContext,
+  step: Step,
+): Promise<{ refused: readonly RefusedCall[]; judged: readonly JudgedCall[] }> {
+  const refused: RefusedCall[] = []
+  for (let { open } = step; ; ) {
+    const prepared = await prepareStep(context, { ...step, open })
+    const judged = await judgeCalls(context, prepared)
+    const out = judged.flatMap((j) => refusal(context, j) ?? [])
+    refused.push(...out)
+    if (out.length === 0) {
+      const invalid = prepared.flatMap(({ call, plan }) =>
+        plan.kind === 'invalid' ? [{ call, header: plan.header, state: 'failed' as const, text: plan.error }] : [],
+      )
+      return { refused: [...refused, ...invalid.map((result) => ({ result }))], judged }
+    }
+    const ids = new Set(out.map((r) => r.result.call.id))
+    open = open.filter((call) => !ids.has(call.id))
+  }
+}
+
+/** A person can only approve what can be shown to them as it is. */
+function refusal(context: TurnContext, { call, plan, verdict }: JudgedCall): RefusedCall | undefined {
+  if (verdict.effect === 'deny') {
+    return { result: deniedByPolicy(call, plan, verdict), deniedBecause: verdict.because }
+  }
+  if (verdict.effect === 'allow') return undefined
+  const { redactor } = context.deps
+  const secret = [plan.payload.text, plan.header, plan.warning ?? ''].some((text) => redactor.containsSecret(text))
+  return secret ? { result: { call, header: plan.header, state: 'failed', text: HOLDS_SECRET } } : undefined
 }
 
 function prepareStep(context: TurnContext, step: Step): Promise<readonly PreparedCall[]> {
@@ -110,23 +154,19 @@ async function judgeCalls(context: TurnContext, prepared: readonly PreparedCall[
 }
 
 /** The step's approval; 'superseded' where what would run now is not what it showed. */
-async function decisionFor(context: TurnContext, asking: readonly JudgedCall[]): Promise<Approval | undefined> {
-  const all = await approvalsOfTurn(context.deps.store.db, context.turn)
+function decisionFor(asking: readonly JudgedCall[], approvals: readonly Approval[]): Approval | undefined {
   const ids = new Set(asking.map((j) => j.call.id))
-  const latest = all.findLast((a) => a.calls.some((c) => ids.has(c.callId)))
+  const latest = approvals.findLast((a) => a.calls.some((c) => ids.has(c.callId)))
   if (!latest || !allowed(latest.state)) return latest
-  return differences(context, asking, latest).length > 0 ? { ...latest, state: 'superseded' } : latest
+  return differences(asking, latest).length > 0 ? { ...latest, state: 'superseded' } : latest
 }
 
-function differences(context: TurnContext, asking: readonly JudgedCall[], approval: Approval): readonly string[] {
+function differences(asking: readonly JudgedCall[], approval: Approval): readonly string[] {
   return asking.flatMap(({ call, plan }) => {
     const shown = approval.calls.find((c) => c.callId === call.id)
     if (!shown) return [`${call.name}: was not asked for before`]
     if (shown.fingerprint === fingerprintOf(plan)) return []
-    const what =
-      shown.payload.text === context.deps.redactor.redact(plan.payload.text)
-        ? 'what it would act on'
-        : 'what it would do'
+    const what = shown.payload.text === plan.payload.text ? 'what it would act on' : 'what it would do'
     return [`${call.name}: ${what} has changed since it was approved`]
   })
 }
@@ -144,7 +184,7 @@ async function askForApproval(
   const now = clock.now()
   const { timeout } = config.approvals
   const expiresAt = timeout > 0 ? now + timeout : undefined
-  const changed = before ? differences(context, asking, before).join('; ') : undefined
+  const changed = before ? differences(asking, before).join('; ') : undefined
   const id = newId()
   await record(context, [{ kind: 'card', approval: id }], async (tx) => {
     const always = asking.every((j) => j.verdict.grantable)
@@ -154,7 +194,7 @@ async function askForApproval(
         id,
         workstream: context.workstream.id,
         turn: context.turn,
-        calls: asking.map((j) => cardCall(j, context)),
+        calls: asking.map(cardCall),
         always,
         ...(changed ? { changed } : {}),
         ...(expiresAt === undefined ? {} : { expiresAt }),
@@ -167,18 +207,16 @@ async function askForApproval(
   count('approvals_asked')
 }
 
-/** A call's own arguments hold no secret; what a plan shows of files and paths beside them may. */
-function cardCall({ call, plan, verdict }: JudgedCall, { deps: { redactor } }: TurnContext): ApprovalCall {
-  const { filename } = plan.payload
-  const text = redactor.redact(plan.payload.text)
+function cardCall({ call, plan, verdict }: JudgedCall): ApprovalCall {
+  const { filename, text } = plan.payload
   return {
     callId: call.id,
     tool: call.name.trim(),
-    header: oneLine(redactor.redact(plan.header), MAX_HEADER_CHARS),
+    header: oneLine(plan.header, MAX_HEADER_CHARS),
     payload: { filename, text, sha256: sha256(text), bytes: Buffer.byteLength(text) },
     fingerprint: fingerprintOf(plan),
-    ...(verdict.grantable ? { label: plan.label } : { because: verdict.because }),
-    ...(plan.warning === undefined ? {} : { warning: redactor.redact(plan.warning) }),
+    ...(verdict.grantable ? { label: plan.label } : verdict.effect === 'ask' ? { because: verdict.because } : {}),
+    ...(plan.warning === undefined ? {} : { warning: plan.warning }),
   }
 }
 
@@ -186,10 +224,13 @@ function cardCall({ call, plan, verdict }: JudgedCall, { deps: { redactor } }: T
  * What was written beside approvals of these calls, before they run: the model reads it after their results, and a crash
  * cannot lose it. After *Always allow* the calls ask no more, so it is not looked for among those that do.
  */
-async function recordNotes(context: TurnContext, judged: readonly JudgedCall[]): Promise<void> {
-  const ids = new Set(judged.map((j) => j.call.id))
-  const all = await approvalsOfTurn(context.deps.store.db, context.turn)
-  for (const { id, note, state, calls } of all) {
+async function recordNotes(
+  context: TurnContext,
+  running: readonly JudgedCall[],
+  approvals: readonly Approval[],
+): Promise<void> {
+  const ids = new Set(running.map((j) => j.call.id))
+  for (const { id, note, state, calls } of approvals) {
     if (note === undefined || !allowed(state) || !calls.some((c) => ids.has(c.callId))) continue
     const known = (await turnRows(context)).some((r) => r.kind === 'note' && r.approval === id)
     if (!known) await record(context, [{ kind: 'note', approval: id, text: note }])
@@ -201,13 +242,14 @@ function deniedByPolicy(call: ToolCall, plan: ReadyPlan, verdict: Verdict): Sett
   return { call, header: plan.header, state: 'denied', text }
 }
 
-async function auditDenied(context: TurnContext, denied: readonly JudgedCall[]): Promise<void> {
+async function auditDenied(context: TurnContext, refused: readonly RefusedCall[]): Promise<void> {
+  const denied = refused.filter((r) => r.deniedBecause !== undefined)
   if (denied.length === 0) return
   const { store, clock } = context.deps
   const { id, owner } = context.workstream
   await store.transaction(async (tx) => {
-    for (const { call, verdict } of denied) {
-      const detail = `${call.name} denied by ${verdict.because}`
+    for (const { result, deniedBecause } of denied) {
+      const detail = `${result.call.name} denied by ${deniedBecause}`
       await audit(tx, { at: clock.now(), actor: owner, action: 'policy', workstream: id, detail })
     }
   })
@@ -216,11 +258,12 @@ async function auditDenied(context: TurnContext, denied: readonly JudgedCall[]):
 function notApproved(call: ToolCall, plan: ReadyPlan, approval: Approval | undefined): SettledCall {
   const note = approval?.note === undefined ? '' : `: ${approval.note}`
   const why: Record<string, string> = {
-    rejected: `Denied by user${note}. It was not run.`,
+    rejected: `Rejected by ${approval?.decidedBy ?? 'a person'}${note}. It was not run.`,
     expired: 'Nobody decided in time, so it was not run.',
     unshowable:
       'It was not run: it is too long to show to the person who would have to approve it. Make it shorter, or write it to files in steps.',
     stopped: 'Stopped by the user. It was not run.',
   }
-  return { call, header: plan.header, state: 'denied', text: why[approval?.state ?? ''] ?? 'It was not run.' }
+  const state = approval?.state === 'rejected' ? 'rejected' : 'denied'
+  return { call, header: plan.header, state, text: why[approval?.state ?? ''] ?? 'It was not run.' }
 }

@@ -6,7 +6,9 @@ import type { JobRun } from '../jobs/job-queue.ts'
 import { aliasInUse } from '../model/model-registry.ts'
 import type { Tx } from '../store/store.ts'
 import { finishMessages, queuedMessages, stopQueued } from '../turn/inbox-messages.ts'
-import { append, resumePoint } from '../turn/journal.ts'
+import { append } from '../turn/journal.ts'
+import { resumePoint } from '../turn/resume.ts'
+import { TurnJournal } from '../turn/turn-journal.ts'
 import {
   activeTurn,
   countStart,
@@ -211,6 +213,7 @@ async function contextOf(
     workstream,
     turn,
     claim,
+    journal: new TurnJournal(deps.store, claim, turn),
     alias,
     provider: await deps.models.get(alias),
     root: await deps.workspaceOf(workstream.id),
@@ -251,6 +254,7 @@ async function giveUp(deps: AgentDeps, workstream: Workstream, taken: ClaimedTur
       },
     },
     root: '',
+    journal: new TurnJournal(deps.store, claim, turn),
     files: await loadFileLedger(deps.store.db, workstream.id),
     presenter: deps.outlet.presenter({ workstream: workstream.id, turn, to: postTo, claim }),
     thread: postTo.thread,

@@ -4,10 +4,11 @@ import type { JobQueue } from '../jobs/job-queue.ts'
 import type { Signals } from '../jobs/signals.ts'
 import type { ModelProvider } from '../model/model-provider.ts'
 import type { ModelRegistry } from '../model/model-registry.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Tx } from '../store/store.ts'
 import type { ToolCatalog } from '../tool/tool-catalog.ts'
-import { append, type JournalEntry, type JournalRow, readJournal } from '../turn/journal.ts'
+import type { JournalEntry, JournalRow } from '../turn/journal.ts'
 import type { TurnOutlet, TurnPresenter } from '../turn/outlet.ts'
+import type { TurnJournal } from '../turn/turn-journal.ts'
 import type { Log } from '../util/log.ts'
 import type { Redactor } from '../util/redact.ts'
 import type { Clock } from '../util/time.ts'
@@ -50,6 +51,7 @@ export interface TurnContext {
   readonly workstream: Workstream
   readonly turn: string
   readonly claim: Claim
+  readonly journal: TurnJournal
   readonly provider: ModelProvider
   readonly alias: string
   readonly root: string
@@ -73,16 +75,16 @@ export class TurnStoppedError extends Error {
 export async function record(
   context: TurnContext,
   entries: readonly JournalEntry[],
-  also: (tx: Parameters<typeof append>[0]) => Promise<void> = async () => {},
+  also: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<void> {
   const { store, clock } = context.deps
   await store.transaction(async (tx) => {
-    await append(tx, context.claim, context.turn, entries, clock.now())
+    await context.journal.append(tx, entries, clock.now())
     await also(tx)
   })
 }
 
-/** This turn's rows. */
+/** This turn's rows, oldest first. */
 export function turnRows(context: TurnContext): Promise<readonly JournalRow[]> {
-  return readJournal(context.deps.store.db, context.workstream.id, context.turn)
+  return context.journal.rows()
 }

@@ -4,6 +4,7 @@ import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
 import type { Config } from '../config/config.ts'
 import { HEALTH } from '../copy/health.ts'
+import { DISCORD, SLACK } from '../copy/platforms.ts'
 import { createCardRedraws } from '../gateway/cards/card-redraws.ts'
 import { commandSpecs } from '../gateway/commands/list.ts'
 import type { GatewayDeps } from '../gateway/gateway-deps.ts'
@@ -12,10 +13,7 @@ import { type Health, healthOf } from '../gateway/operations/health.ts'
 import { type HttpServer, startHttpServer } from '../gateway/operations/http-server.ts'
 import { createMetrics, type Metrics } from '../gateway/operations/metrics.ts'
 import { startReconciler } from '../gateway/operations/reconciler.ts'
-import { Identities } from '../identity/identities.ts'
-import { createLocalJobs } from '../jobs/local-jobs.ts'
-import { createLocalLocks } from '../jobs/local-locks.ts'
-import { createLocalSignals } from '../jobs/local-signals.ts'
+import type { Locks } from '../jobs/locks.ts'
 import { createModelRegistry } from '../model/model-registry.ts'
 import { acquireOwnerLock, type OwnerLock } from '../store/owner-lock.ts'
 import { openStore, type SqliteStore, type Store } from '../store/store.ts'
@@ -27,7 +25,7 @@ import { createRedactor, type Redactor } from '../util/redact.ts'
 import { type Clock, sleep, systemClock } from '../util/time.ts'
 import { prepareWorkspace, type RunAs } from '../workspace/workspace.ts'
 import { countOpenWorkstreams } from '../workstream/workstreams.ts'
-import { composeEngine } from './compose.ts'
+import { composeEngine, composeLocal } from './compose.ts'
 
 /** Turns that run side by side. Many: one whose platform is down waits in its place, and must not keep others from theirs. */
 const MAX_TURNS_AT_ONCE = 64
@@ -134,32 +132,15 @@ class GatewayProcess implements Gateway {
     const config = this.#config
     const [clock, log] = [this.#clock, this.#log]
     const workspace = prepareWorkspace(config.workspace)
-    const queue = createLocalJobs(store, clock, log)
-    const signals = createLocalSignals(store, clock)
-    const locks = createLocalLocks()
     const models = createModelRegistry(config.models, config.secrets.modelKeys)
-    const commands = commandSpecs(models.aliases)
-    const channels = await createChannels(config, { clock, log, locks, commands })
+    const local = composeLocal({ config, store, clock, log, redactor: this.#redactor, models })
+    const { queue, signals, locks } = local
+    const channels = await createChannels(config, { clock, log, locks, commands: commandSpecs(models.aliases) })
     this.#slackRequest = channels.slackRequest
     const adapters = new Map(channels.adapters.map((a) => [a.platform, a]))
-    const identities = new Identities(store, clock, config.users)
-    const redactor = this.#redactor
-    const redraws = createCardRedraws({ store, clock, log, locks, adapters }, this.#ending.signal)
-    const deps: GatewayDeps = {
-      config,
-      store,
-      clock,
-      log,
-      redactor,
-      queue,
-      signals,
-      locks,
-      models,
-      identities,
-      adapters,
-      redraws,
-    }
-    const tools = createTools(this.#toolDeps(workspace.runAs))
+    const redraws = createCardRedraws({ ...local, adapters }, this.#ending.signal)
+    const deps: GatewayDeps = { ...local, adapters, redraws }
+    const tools = createTools(this.#toolDeps(workspace.runAs, locks))
     const engine = composeEngine(deps, {
       models,
       catalog: createToolCatalog(() => tools, log),
@@ -187,12 +168,13 @@ class GatewayProcess implements Gateway {
     }
   }
 
-  #toolDeps(runAs: RunAs | undefined): ToolDeps {
+  #toolDeps(runAs: RunAs | undefined, locks: Locks): ToolDeps {
     const { databaseFile, file, tools, sandbox } = this.#config
     const database = ['', '-wal', '-shm', '-journal', '-lock'].map((end) => databaseFile + end)
     const own = [...(file === undefined ? [] : [file]), ...(databaseFile === ':memory:' ? [] : database)]
     return {
       clock: this.#clock,
+      locks,
       timeoutMs: tools.timeout * 1000,
       runAs,
       ownPaths: own.flatMap((path) => [path, realOf(path)]),
@@ -219,12 +201,10 @@ class GatewayProcess implements Gateway {
     if (config.approvals.skip_permissions) this.#log.warn('skip_permissions is on: tools run without asking')
     const on = new Set(adapters.map((a) => a.platform))
     const off = [
-      ...(on.has('discord') ? [] : ['discord (set TURNSTONE_DISCORD_TOKEN)']),
-      ...(on.has('slack') ? [] : ['slack (set TURNSTONE_SLACK_TOKEN and TURNSTONE_SLACK_APP_TOKEN)']),
+      ...(on.has('discord') ? [] : [`discord (${DISCORD.turnOn})`]),
+      ...(on.has('slack') ? [] : [`slack (${SLACK.turnOn(config.channels.slack.mode)})`]),
     ]
-    if (off.length > 0) {
-      this.#log.info(`channels off: ${off.join(', ')}; run "npm run demo" to see it work without them`)
-    }
+    if (off.length > 0) this.#log.info(HEALTH.channelsOff(off))
   }
 
   async #startChannel(adapter: ChannelAdapter, inbound: InboundHandler): Promise<void> {

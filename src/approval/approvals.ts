@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { audit } from '../store/audit.ts'
 import type { Db, Tx } from '../store/store.ts'
 import type { Tables } from '../store/tables.ts'
@@ -6,6 +6,11 @@ import type { Approval, ApprovalCall, Outcome } from './approval.ts'
 import { addGrants } from './grants.ts'
 
 type Row = Selectable<Tables['approvals']>
+
+/** Literals, as the partial indexes spell them. */
+const OPEN = sql.lit('open' as const)
+const OLD_CARD = sql.lit(0)
+const WHOLE = sql.lit(0)
 
 export interface ApprovalRequest {
   readonly id: string
@@ -37,6 +42,7 @@ export async function requestApproval(tx: Tx, request: ApprovalRequest, now: num
       created_at: now,
       decided_at: null,
       card_up_to_date: 0,
+      payloads_dropped: 0,
     })
     .execute()
   return { ...request, state: 'open', createdAt: now, cardUpToDate: false }
@@ -87,7 +93,7 @@ export async function openApprovals(db: Db | Tx['db'], workstream: string): Prom
     .selectFrom('approvals')
     .selectAll()
     .where('ws_id', '=', workstream)
-    .where('state', '=', 'open')
+    .where('state', '=', OPEN)
     .orderBy('created_at')
     .execute()
   return rows.map(toApproval)
@@ -95,7 +101,7 @@ export async function openApprovals(db: Db | Tx['db'], workstream: string): Prom
 
 /** Workstreams that wait for a decision on a card; `shown`: only those whose card shows the open state. */
 export async function workstreamsWithOpenApproval(db: Db | Tx['db'], shown: boolean): Promise<ReadonlySet<string>> {
-  let query = db.selectFrom('approvals').select('ws_id').distinct().where('state', '=', 'open')
+  let query = db.selectFrom('approvals').select('ws_id').distinct().where('state', '=', OPEN)
   if (shown) query = query.where('card_up_to_date', '=', 1)
   return new Set((await query.execute()).map((r) => r.ws_id))
 }
@@ -117,7 +123,7 @@ export async function approvalsWithOldCards(db: Db): Promise<readonly Approval[]
   const rows = await db
     .selectFrom('approvals')
     .selectAll()
-    .where('card_up_to_date', '=', 0)
+    .where('card_up_to_date', '=', OLD_CARD)
     .orderBy('created_at')
     .execute()
   return rows.map(toApproval)
@@ -131,6 +137,30 @@ export async function markCardUpToDate(db: Db, approval: Approval): Promise<void
     .where('id', '=', approval.id)
     .where('state', '=', approval.state)
     .execute()
+}
+
+/**
+ * What the calls of decided approvals would have done is forgotten, where the decision was made before `before`, ms since
+ * the epoch, and its card shows it; names, headers and hashes stay. At most `limit`; how many there were.
+ */
+export async function dropPayloads(tx: Tx, before: number, limit: number): Promise<number> {
+  const rows = await tx.db
+    .selectFrom('approvals')
+    .select(['id', 'calls'])
+    .where('payloads_dropped', '=', WHOLE)
+    .where('decided_at', '<', before)
+    .where('card_up_to_date', '=', 1)
+    .limit(limit)
+    .execute()
+  for (const { id, calls } of rows) {
+    const kept = (JSON.parse(calls) as ApprovalCall[]).map((c) => ({ ...c, payload: { ...c.payload, text: '' } }))
+    await tx.db
+      .updateTable('approvals')
+      .set({ calls: JSON.stringify(kept), payloads_dropped: 1 })
+      .where('id', '=', id)
+      .execute()
+  }
+  return rows.length
 }
 
 /** The card of an approval is gone. False where the approval is not open any more: nobody needs its card. */

@@ -227,9 +227,9 @@ export interface ChannelAdapter {
 export interface InboundHandler {
   /** Resolves when committed (or when nothing is to be stored); only then may the adapter acknowledge to a platform that repeats. */
   message(m: InboundMessage): Promise<void>
-  /** The adapter has acknowledged the press before it calls this. */
+  /** Resolves when committed; only then does the adapter acknowledge the press, unless that takes longer than 2 s. */
   decision(d: InboundDecision): Promise<DecisionReceipt>
-  /** The adapter has acknowledged the command before it calls this. */
+  /** As for a decision: committed, then acknowledged. */
   command(c: InboundCommand): Promise<CommandReply>
   /** A message was deleted on the platform; it may be the card of an open approval. */
   deleted(ref: MessageRef): Promise<void>

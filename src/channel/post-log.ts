@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Store, Tx } from '../store/store.ts'
 import type { Clock } from '../util/time.ts'
 import type { Address, MessageRef, PostKind, PostLog } from './channel-adapter.ts'
@@ -5,6 +6,10 @@ import { scopeOf } from './post-key.ts'
 
 /** Longest text kept for a read-back by content; posts are shorter on every platform. */
 const MAX_KEPT_TEXT_CHARS = 40_000
+/** A read-back looks at the newest messages of a conversation; who owns older ones does not matter to it. */
+const MAX_OWNED = 1000
+/** A literal, as the partial index spells it. */
+const CARD = sql.lit('card')
 
 /** Rows of the `posts` table. `guard` runs first in each writing transaction and throws where the turn is not ours any more. */
 export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Promise<void> = async () => {}): PostLog {
@@ -24,7 +29,7 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
     async sent(key, ref) {
       await store.db
         .updateTable('posts')
-        .set({ ref: JSON.stringify(ref), ref_id: ref.id })
+        .set({ ref: JSON.stringify(ref), ref_id: ref.id, text: '' })
         .where('key', '=', key)
         .execute()
     },
@@ -36,6 +41,8 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
         .where('address', '=', to.id)
         .where('key', '!=', key)
         .where('ref_id', 'is not', null)
+        .orderBy('at', 'desc')
+        .limit(MAX_OWNED)
         .execute()
       return new Set(rows.flatMap((r) => r.ref_id ?? []))
     },
@@ -45,11 +52,13 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
         .select(['key', 'at', 'kind', 'text', 'file_id'])
         .where('scope', '=', scope)
         .where('ref', 'is', null)
-        .orderBy('at')
         .execute()
-      return rows.map(({ key, at, kind, text, file_id }) => {
-        return { key, at, kind: kind as PostKind, text, ...(file_id === null ? {} : { fileId: file_id }) }
-      })
+      // A scope has few posts: the index by scope is all that the database needs.
+      return rows
+        .toSorted((a, b) => a.at - b.at)
+        .map(({ key, at, kind, text, file_id }) => {
+          return { key, at, kind: kind as PostKind, text, ...(file_id === null ? {} : { fileId: file_id }) }
+        })
     },
     async known(scope) {
       const rows = await store.db
@@ -120,7 +129,7 @@ export async function isCardInFlight(store: Store, { platform }: MessageRef): Pr
     .selectFrom('posts')
     .select('key')
     .where('platform', '=', platform)
-    .where('kind', '=', 'card')
+    .where('kind', '=', CARD)
     .where('ref', 'is', null)
     .executeTakeFirst()
   return row !== undefined

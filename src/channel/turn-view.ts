@@ -1,4 +1,5 @@
-export type ToolState = 'running' | 'done' | 'failed' | 'denied' | 'interrupted' | 'stopped'
+/** `denied`: by policy or because nobody could or did decide; `rejected`: by a person. */
+export type ToolState = 'running' | 'done' | 'failed' | 'denied' | 'rejected' | 'interrupted' | 'stopped'
 
 export type ViewItem =
   /** The model's Markdown of one model call; possibly empty, then nothing is shown. */

@@ -19,6 +19,8 @@ export interface JobRun {
 export interface JobQueue {
   /** `notBefore`: ms since the epoch; of several wishes for one job the earliest wins. */
   send(tx: Tx, job: Job, options?: { readonly notBefore?: number }): Promise<void>
+  /** Takes a start back that is queued; one that runs goes on. */
+  cancel(tx: Tx, job: Job): Promise<void>
   /** Whether a start of the job is queued or running. */
   isPending(tx: Tx, job: Job): Promise<boolean>
   work(handler: (run: JobRun) => Promise<void>, options: { readonly concurrency: number }): Promise<void>

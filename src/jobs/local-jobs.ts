@@ -54,6 +54,10 @@ class LocalJobs implements LocalJobQueue {
     tx.afterCommit(() => this.#pump())
   }
 
+  async cancel(tx: Tx, job: Job): Promise<void> {
+    await tx.db.deleteFrom('jobs').where('key', '=', encodeJob(job)).where('state', '=', 'queued').execute()
+  }
+
   async isPending(tx: Tx, job: Job): Promise<boolean> {
     const row = await tx.db.selectFrom('jobs').select('id').where('key', '=', encodeJob(job)).executeTakeFirst()
     return row !== undefined

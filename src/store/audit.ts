@@ -1,6 +1,11 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from './store.ts'
 
+/** How long presses are kept, ms. What they led to is a row of its own, kept for good. */
+const PRESSES_FOR_MS = 90 * 86_400_000
+/** A literal, as the partial index spells it. */
+const PRESS = sql.lit('press' as const)
+
 export type AuditAction =
   | 'press'
   | 'decision'
@@ -26,6 +31,18 @@ export async function audit(
     .insertInto('audit')
     .values({ at, actor, action, ws_id: workstream ?? null, detail })
     .execute()
+}
+
+/** Deletes presses that are older than they are kept, at most `limit`. How many there were. */
+export async function prunePresses(db: Db, now: number, limit: number): Promise<number> {
+  const old = db
+    .selectFrom('audit')
+    .select('id')
+    .where('action', '=', PRESS)
+    .where('at', '<', now - PRESSES_FOR_MS)
+    .limit(limit)
+  const gone = await db.deleteFrom('audit').where('id', 'in', old).returning('id').execute()
+  return gone.length
 }
 
 /** Rows at the end of the table among which a recent one is looked for. */

@@ -19,7 +19,7 @@ export async function wasSeen(db: Db | Tx['db'], key: string): Promise<boolean> 
 }
 
 /** True at most once in `every` ms for a key. */
-export async function throttle(db: Db, key: string, every: number, now: number): Promise<boolean> {
+export async function throttle(db: Db | Tx['db'], key: string, every: number, now: number): Promise<boolean> {
   const row = await db
     .insertInto('seen')
     .values({ key, at: now })
@@ -34,9 +34,13 @@ export async function throttle(db: Db, key: string, every: number, now: number):
   return row !== undefined
 }
 
-export async function pruneSeen(db: Db, now: number): Promise<void> {
-  await db
-    .deleteFrom('seen')
+/** Forgets keys that are older, at most `limit`. How many there were. */
+export async function pruneSeen(db: Db, now: number, limit: number): Promise<number> {
+  const old = db
+    .selectFrom('seen')
+    .select('key')
     .where('at', '<', now - SEEN_FOR_MS)
-    .execute()
+    .limit(limit)
+  const gone = await db.deleteFrom('seen').where('key', 'in', old).returning('key').execute()
+  return gone.length
 }

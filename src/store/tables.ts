@@ -75,7 +75,11 @@ export interface Tables {
     kind: string
     data: string
     created_at: number
+    /** The weight of the workstream's rows up to and with this one, tokens. */
+    total: number
   }
+  /** Images of the journal, each once. */
+  blobs: { sha256: string; bytes: Uint8Array; created_at: number }
   approvals: {
     id: string
     ws_id: string
@@ -94,6 +98,8 @@ export interface Tables {
     decided_at: number | null
     /** 1: the card shows the row's present state. */
     card_up_to_date: number
+    /** 1: `calls` holds no payloads any more. */
+    payloads_dropped: number
   }
   grants: { ws_id: string; label: string; granted_by: string; created_at: number }
   files_read: { ws_id: string; path: string; sha256: string }

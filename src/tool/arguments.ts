@@ -8,6 +8,14 @@ export type Parsed =
 
 /** How much of a broken text the error quotes, characters. */
 const MAX_SHOWN_CHARS = 500
+/** Longer arguments are not read, characters: no model's answer is that long. */
+const MAX_ARGUMENT_CHARS = 2 * 1024 * 1024
+/** Longer ones are not repaired, characters. */
+const MAX_REPAIRED_CHARS = 64 * 1024
+/** Values nested deeper than this are refused: what comes after walks them by recursion. */
+const MAX_DEPTH = 64
+/** Longest first line of a fence, characters. */
+const MAX_FENCE_CHARS = 100
 
 /**
  * Reads what a model wrote as arguments. A JSON object is used as it is; a JSON string, or bare text that begins with
@@ -15,12 +23,17 @@ const MAX_SHOWN_CHARS = 500
  * changes no value. `whole`: the answer is complete; text of a cut-off answer is never repaired.
  */
 export function parseArguments(text: string, primaryKey: string | undefined, whole: boolean): Parsed {
+  if (text.length > MAX_ARGUMENT_CHARS) {
+    return broken(text, primaryKey, `the arguments are longer than ${MAX_ARGUMENT_CHARS} characters`)
+  }
   const trimmed = text.trim()
   if (trimmed === '') return { ok: true, args: {} }
+  if (/^[{[]/.test(trimmed) && isDeeper(trimmed, MAX_DEPTH)) return { ok: false, error: TOO_DEEP }
   const strict = tryParse(trimmed)
   if (strict.found) return fromValue(strict.value, primaryKey)
   if (!whole) return broken(text, primaryKey, 'your answer was cut off inside the arguments')
   const unfenced = withoutFence(trimmed)
+  if (/^[{[]/.test(unfenced) && isDeeper(unfenced, MAX_DEPTH)) return { ok: false, error: TOO_DEEP }
   const repaired = repair(unfenced)
   if (repaired !== undefined) return fromValue(repaired, primaryKey)
   if (!/^[{[]/.test(unfenced) && primaryKey !== undefined) return { ok: true, args: { [primaryKey]: text } }
@@ -33,6 +46,27 @@ function fromValue(value: unknown, primaryKey: string | undefined): Parsed {
   if (isObject(value)) return { ok: true, args: value }
   return broken(JSON.stringify(value), primaryKey, 'the arguments are not a JSON object')
 }
+
+const TOO_DEEP = `Nothing was run: the arguments are nested more than ${MAX_DEPTH} levels deep.`
+
+/** Whether brackets outside of strings stand more than `most` deep in each other. Reads text, so that nothing recurses. */
+function isDeeper(text: string, most: number): boolean {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const c = text.charCodeAt(at)
+    if (inString) {
+      if (c === BACKSLASH) at++
+      else if (c === QUOTE) inString = false
+    } else if (c === QUOTE) inString = true
+    else if (c === OPEN_LIST || c === OPEN_OBJECT) {
+      if (++depth > most) return true
+    } else if (c === CLOSE_LIST || c === CLOSE_OBJECT) depth--
+  }
+  return false
+}
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d]
 
 function broken(text: string, primaryKey: string | undefined, why: string): Parsed {
   const sample = JSON.stringify({ [primaryKey ?? 'field']: '…' })
@@ -51,13 +85,18 @@ function tryParse(text: string): { found: true; value: unknown } | { found: fals
   }
 }
 
+/** What stands between an opening fence on the first line and a closing one at the end. Linear. */
 function withoutFence(text: string): string {
-  return /^```[a-z]*\s*\n([\s\S]*?)\n?\s*```$/i.exec(text)?.[1]?.trim() ?? text
+  const first = text.indexOf('\n')
+  if (first < 0 || !text.endsWith('```')) return text
+  const opening = text.slice(0, first)
+  if (opening.length > MAX_FENCE_CHARS || !/^```[a-z]*\s*$/i.test(opening)) return text
+  return text.slice(first, -3).trim()
 }
 
 /** undefined where a repair would invent, change or lose a value. */
 function repair(text: string): unknown {
-  if (!text.startsWith('{')) return undefined
+  if (!text.startsWith('{') || text.length > MAX_REPAIRED_CHARS) return undefined
   try {
     const before = scalarsOf(text)
     if (before === undefined) return undefined

@@ -44,6 +44,22 @@ export interface RunContext {
   readonly resultLimit: number
 }
 
+/** What a call that runs will have done; paths are absolute, after symlinks. */
+export interface CallEffects {
+  /** The file whose whole content the model then knows. */
+  readonly reads?: readonly string[]
+  /** The file's content then; must not change anything. */
+  readonly writes?: { readonly path: string; readonly content: () => Promise<Uint8Array> }
+}
+
+/** What the calls before this one in its step will have done when it runs. */
+export interface EarlierCalls {
+  /** The content that the last of them writes; undefined where none writes the file. */
+  contentOf(path: string): Promise<Uint8Array | undefined>
+  /** One of them reads the file. */
+  reads(path: string): boolean
+}
+
 export interface ReadyPlan {
   readonly kind: 'ready'
   /** One line, never empty. */
@@ -60,6 +76,8 @@ export interface ReadyPlan {
   readonly blocked?: string
   /** Everything that must be the same when it runs as when it was approved: paths after symlinks, preview, arguments. */
   readonly fingerprint: string
+  /** What calls of the same step that come later may rely on. */
+  readonly effects?: CallEffects
   /** Where the tool keeps a time limit of its own, ms; the pipeline's limit then comes a little later. */
   readonly timeLimitMs?: number
   run(context: RunContext): Promise<ToolResult>
@@ -74,7 +92,7 @@ export interface InvalidPlan {
 
 export type ToolPlan = ReadyPlan | InvalidPlan
 
-/** What a plan may look at. Planning has no effect on the world but `files.markRead`. */
+/** What a plan may look at. Planning has no effect on the world. */
 export interface PlanScope {
   readonly workstream: string
   /** Name of the user whose message is being answered. */
@@ -82,6 +100,8 @@ export interface PlanScope {
   /** Absolute, after symlinks. */
   readonly root: string
   readonly files: FileLedger
+  /** A plan is for the moment at which the call runs: after these. */
+  readonly earlier: EarlierCalls
   /** Whether policy lets this path be read without a question; for tools that choose files themselves. */
   readonly mayRead: (path: string) => boolean
   readonly vision: boolean

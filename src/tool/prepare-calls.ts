@@ -3,7 +3,7 @@ import { messageOf } from '../util/errors.ts'
 import { REDACTED, type Redactor } from '../util/redact.ts'
 import { oneLine } from '../util/visible.ts'
 import { parseArguments } from './arguments.ts'
-import type { InvalidPlan, PlanScope, ToolPlan } from './catalog-tool.ts'
+import type { EarlierCalls, InvalidPlan, PlanScope, ToolPlan } from './catalog-tool.ts'
 import type { ToolSnapshot } from './tool-catalog.ts'
 
 const HOLDS_SECRET =
@@ -18,23 +18,38 @@ export interface PreparedCall {
 export interface Preparation {
   readonly tools: ToolSnapshot
   readonly redactor: Redactor
-  readonly scope: PlanScope
+  readonly scope: Omit<PlanScope, 'earlier'>
   /** False where the answer with the calls was cut off. */
   readonly whole: boolean
 }
 
-/** A plan for each call, in the model's order. Nothing has run; a planner that throws fails only its own call. */
+/**
+ * A plan for each call, in the model's order, each for the world as the calls before it leave it. Nothing has run; a
+ * planner that throws fails only its own call.
+ */
 export async function prepareCalls(
   calls: readonly ToolCall[],
   preparation: Preparation,
 ): Promise<readonly PreparedCall[]> {
   const prepared: PreparedCall[] = []
-  // In order: a read planned first counts for an edit planned after it.
-  for (const call of calls) prepared.push({ call, plan: await prepare(call, preparation) })
+  const reads = new Set<string>()
+  const writes = new Map<string, () => Promise<Uint8Array>>()
+  const earlier: EarlierCalls = { reads: (path) => reads.has(path), contentOf: async (path) => writes.get(path)?.() }
+  for (const call of calls) {
+    const plan = await prepare(call, preparation, earlier)
+    prepared.push({ call, plan })
+    if (plan.kind !== 'ready') continue
+    for (const path of plan.effects?.reads ?? []) reads.add(path)
+    if (plan.effects?.writes) writes.set(plan.effects.writes.path, plan.effects.writes.content)
+  }
   return prepared
 }
 
-async function prepare(call: ToolCall, { tools, redactor, scope, whole }: Preparation): Promise<ToolPlan> {
+async function prepare(
+  call: ToolCall,
+  { tools, redactor, scope, whole }: Preparation,
+  earlier: EarlierCalls,
+): Promise<ToolPlan> {
   const name = call.name.trim()
   const tool = tools.get(name)
   if (!tool) {
@@ -48,7 +63,7 @@ async function prepare(call: ToolCall, { tools, redactor, scope, whole }: Prepar
   const checked = tools.check(tool, parsed.args)
   if (!checked.ok) return invalid(checked.error)
   try {
-    return await tool.plan(checked.args, scope)
+    return await tool.plan(checked.args, { ...scope, earlier })
   } catch (error) {
     return invalid(`The call could not be prepared: ${redactor.redact(messageOf(error))}`)
   }

@@ -13,15 +13,15 @@ export const CALLS_AT_ONCE = 4
 export async function forEachLimit<T>(
   items: readonly T[],
   limit: number,
-  task: (item: T) => Promise<void>,
+  task: (item: T, index: number) => Promise<void>,
 ): Promise<void> {
   let next = 0
   let failed: { error: unknown } | undefined
   const worker = async (): Promise<void> => {
     while (next < items.length && !failed) {
-      const item = items[next++] as T
+      const index = next++
       try {
-        await task(item)
+        await task(items[index] as T, index)
       } catch (error) {
         failed ??= { error }
       }

@@ -1,8 +1,13 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Address, Attachment, MessageRef } from '../channel/channel-adapter.ts'
 import type { Db, Tx } from '../store/store.ts'
 import type { Tables } from '../store/tables.ts'
 import { cleanText } from '../store/text.ts'
+
+/** Literals, as the partial indexes spell them. */
+const QUEUED = sql.lit('queued' as const)
+const TAKEN = sql.lit('taken' as const)
+const REACTED = sql.lit(1)
 
 /** Accepted messages: a row is a promise that the thread will show what became of it. */
 export interface InboxMessage {
@@ -72,7 +77,7 @@ export async function queuedMessages(db: Db | Tx['db'], workstream: string): Pro
     .selectFrom('inbox')
     .selectAll()
     .where('ws_id', '=', workstream)
-    .where('state', '=', 'queued')
+    .where('state', '=', QUEUED)
     .orderBy('id')
     .execute()
   return rows.map(toMessage)
@@ -83,7 +88,7 @@ export async function countQueued(db: Db): Promise<number> {
   const row = await db
     .selectFrom('inbox')
     .select((e) => e.fn.countAll<number>().as('n'))
-    .where('state', '=', 'queued')
+    .where('state', '=', QUEUED)
     .executeTakeFirst()
   return Number(row?.n ?? 0)
 }
@@ -96,7 +101,7 @@ export async function markTaken(tx: Tx, ids: readonly number[], turn: string): P
 
 /** The turn is over: what it had taken ends with it. */
 export async function finishMessages(tx: Tx, turn: string, state: 'done' | 'failed' | 'stopped'): Promise<void> {
-  await tx.db.updateTable('inbox').set({ state }).where('turn_id', '=', turn).where('state', '=', 'taken').execute()
+  await tx.db.updateTable('inbox').set({ state }).where('turn_id', '=', turn).where('state', '=', TAKEN).execute()
 }
 
 /** /stop and /close: what waits is not answered. The stopped messages. */
@@ -105,7 +110,7 @@ export async function stopQueued(tx: Tx, workstream: string): Promise<readonly I
     .updateTable('inbox')
     .set({ state: 'stopped' })
     .where('ws_id', '=', workstream)
-    .where('state', '=', 'queued')
+    .where('state', '=', QUEUED)
     .returningAll()
     .execute()
   return rows.map(toMessage)
@@ -117,7 +122,7 @@ export async function workstreamsWaitingSince(db: Tx['db'], before: number): Pro
     .selectFrom('inbox')
     .select('ws_id')
     .distinct()
-    .where('state', '=', 'queued')
+    .where('state', '=', QUEUED)
     .where('created_at', '<', before)
     .execute()
   return rows.map((r) => r.ws_id)
@@ -149,15 +154,21 @@ export async function newestMessages(
   workstreams: readonly string[],
   limit: number,
 ): Promise<readonly { id: number; bot: boolean }[]> {
-  if (workstreams.length === 0) return []
-  const rows = await db
-    .selectFrom('inbox')
-    .select(['id', 'bot'])
-    .where('ws_id', 'in', workstreams)
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute()
-  return rows.map((r) => ({ id: r.id, bot: r.bot === 1 }))
+  const all: { id: number; bot: number }[] = []
+  // One by one: over several at once the database would sort all that was ever said there.
+  for (const workstream of workstreams) {
+    const rows = await db
+      .selectFrom('inbox')
+      .select(['id', 'bot'])
+      .where('ws_id', '=', workstream)
+      .orderBy('sent_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute()
+    all.push(...rows)
+  }
+  const newest = all.sort((a, b) => b.id - a.id).slice(0, limit)
+  return newest.map((r) => ({ id: r.id, bot: r.bot === 1 }))
 }
 
 /** The waiting message with this key. */
@@ -166,7 +177,7 @@ export async function findQueued(db: Db, key: string): Promise<InboxMessage | un
     .selectFrom('inbox')
     .selectAll()
     .where('dedupe_key', '=', key)
-    .where('state', '=', 'queued')
+    .where('state', '=', QUEUED)
     .executeTakeFirst()
   return row && toMessage(row)
 }
@@ -176,7 +187,7 @@ export async function staleReactions(db: Db): Promise<readonly InboxMessage[]> {
   const rows = await db
     .selectFrom('inbox')
     .selectAll()
-    .where('reacted', '=', 1)
+    .where('reacted', '=', REACTED)
     .where('state', '!=', 'queued')
     .limit(100)
     .execute()
@@ -189,7 +200,7 @@ export async function claimReaction(db: Db, id: number): Promise<boolean> {
     .updateTable('inbox')
     .set({ reacted: 1 })
     .where('id', '=', id)
-    .where('state', '=', 'queued')
+    .where('state', '=', QUEUED)
     .returning('id')
     .executeTakeFirst()
   return row !== undefined

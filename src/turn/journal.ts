@@ -1,80 +1,96 @@
-import type { ToolState } from '../channel/turn-view.ts'
-import type { ContentPart, Opaque, ToolCall } from '../model/message.ts'
+import { type Selectable, sql } from 'kysely'
+import { putBlob } from '../store/blobs.ts'
 import type { Db, Tx } from '../store/store.ts'
+import type { Tables } from '../store/tables.ts'
 import { cleanText } from '../store/text.ts'
 import { assertClaim, type Claim } from '../workstream/claim.ts'
+import type { JournalEntry, JournalPart, UserItem } from './journal-entry.ts'
 import { resetStarts } from './turns.ts'
+import { weightOf } from './weight.ts'
 
-/** What happened in a workstream, in order. Append-only: history, view and resume are all derived from it. */
-export type JournalEntry =
-  /** Messages the model gets now. */
-  | { readonly kind: 'user'; readonly items: readonly UserItem[] }
-  /** What people had said in the thread before; untrusted. */
-  | { readonly kind: 'context'; readonly text: string }
-  /** One model call's whole answer; `cut`: the stream broke off for good and this is what was shown. */
-  | {
-      readonly kind: 'assistant'
-      readonly text: string
-      readonly calls: readonly ToolCall[]
-      readonly cut?: boolean
-      readonly opaque?: Opaque
-    }
-  /** Written before a call runs: found without a result, its outcome is unknown. */
-  | { readonly kind: 'started'; readonly callId: string; readonly tool: string; readonly header: string }
-  | {
-      readonly kind: 'result'
-      readonly callId: string
-      readonly tool: string
-      readonly header: string
-      readonly state: Exclude<ToolState, 'running'>
-      readonly content: readonly ContentPart[]
-      readonly isError: boolean
-    }
-  /** What a person wrote beside an approval; follows the results as a user message. */
-  | { readonly kind: 'note'; readonly approval: string; readonly text: string }
-  | { readonly kind: 'card'; readonly approval: string }
-  | { readonly kind: 'notice'; readonly text: string; readonly tone: 'info' | 'error' }
-  /** The provider refused an image: those before this row are sent as notes from now on. */
-  | { readonly kind: 'images-refused' }
-  /** `why`: of a failed turn, for people. `by`: who stopped it. */
-  | {
-      readonly kind: 'end'
-      readonly state: 'done' | 'failed' | 'stopped'
-      readonly why?: string
-      readonly by?: string
-    }
+export type { ImageRef, JournalEntry, JournalPart, UserItem } from './journal-entry.ts'
 
-export interface UserItem {
-  /** Inbox row. */
-  readonly inbox: number
-  /** Shown to the model where several people may speak. */
-  readonly author: string
-  readonly content: readonly ContentPart[]
+export type JournalRow = JournalEntry & {
+  readonly id: number
+  readonly turn: string
+  readonly at: number
+  /** The weight of the workstream's rows up to and with this one, tokens. */
+  readonly total: number
 }
-
-export type JournalRow = JournalEntry & { readonly id: number; readonly turn: string; readonly at: number }
 
 /** What came in is no progress: a turn that never gets further than to take it in has a failed start. */
 const INPUTS: ReadonlySet<JournalEntry['kind']> = new Set(['user', 'context', 'notice'])
 
-/** Appends under the claim; progress also resets the turn's count of starts without any. Throws ClaimLost. */
+/** Rows read in one piece; between pieces the event loop gets its turn. */
+const PAGE_ROWS = 200
+
+/**
+ * Appends under the claim; progress also resets the turn's count of starts without any. The rows as they are stored.
+ * Throws ClaimLost.
+ */
 export async function append(
   tx: Tx,
   claim: Claim,
   turn: string,
   entries: readonly JournalEntry[],
   now: number,
-): Promise<void> {
+): Promise<readonly JournalRow[]> {
   await assertClaim(tx, claim)
-  for (const entry of entries) {
-    const { kind, ...data } = entry
-    await tx.db
-      .insertInto('journal')
-      .values({ ws_id: claim.workstream, turn_id: turn, kind, data: cleanJson(data), created_at: now })
-      .execute()
+  const rows: JournalRow[] = []
+  for (const entry of entries) rows.push(await appendOne(tx, claim.workstream, turn, entry, now))
+  if (!entries.every((e) => INPUTS.has(e.kind))) await resetStarts(tx, turn)
+  return rows
+}
+
+async function appendOne(
+  tx: Tx,
+  workstream: string,
+  turn: string,
+  entry: JournalEntry,
+  now: number,
+): Promise<JournalRow> {
+  const { kind, ...data } = await withStoredImages(tx, entry, now)
+  const json = cleanJson(data)
+  const weight = weightOf(entry)
+  const row = await tx.db
+    .insertInto('journal')
+    .values((e) => ({
+      ws_id: workstream,
+      turn_id: turn,
+      kind,
+      data: json,
+      created_at: now,
+      total: sql<number>`${weight} + coalesce(${e
+        .selectFrom('journal as before')
+        .select('before.total')
+        .where('before.ws_id', '=', workstream)
+        .orderBy('before.id', 'desc')
+        .limit(1)}, 0)`,
+    }))
+    .returning(['id', 'total'])
+    .executeTakeFirstOrThrow()
+  return toRow({ ...row, ws_id: workstream, turn_id: turn, kind, data: json, created_at: now })
+}
+
+async function withStoredImages(tx: Tx, entry: JournalEntry, now: number): Promise<JournalEntry> {
+  const stored = async (parts: readonly JournalPart[]): Promise<JournalPart[]> => {
+    const out: JournalPart[] = []
+    for (const part of parts) {
+      if (part.type !== 'image') {
+        out.push(part)
+        continue
+      }
+      const bytes = Buffer.from(part.base64, 'base64')
+      const sha256 = await putBlob(tx, bytes, now)
+      out.push({ type: 'image-ref', mime: part.mime, sha256, bytes: bytes.length })
+    }
+    return out
   }
-  if (entries.every((e) => INPUTS.has(e.kind))) return
-  await resetStarts(tx, turn)
+  if (entry.kind === 'result') return { ...entry, content: await stored(entry.content) }
+  if (entry.kind !== 'user') return entry
+  const items: UserItem[] = []
+  for (const item of entry.items) items.push({ ...item, content: await stored(item.content) })
+  return { ...entry, items }
 }
 
 /** Every string inside is made fit for the database and for providers. */
@@ -82,64 +98,131 @@ function cleanJson(data: unknown): string {
   return JSON.stringify(data, (_, value: unknown) => (typeof value === 'string' ? cleanText(value) : value))
 }
 
-/** The whole of a workstream, or of one turn, oldest first. */
-export async function readJournal(
-  db: Db | Tx['db'],
+/** The rows of one turn, oldest first. */
+export async function readTurn(db: Db | Tx['db'], turn: string): Promise<readonly JournalRow[]> {
+  const rows = await db.selectFrom('journal').selectAll().where('turn_id', '=', turn).orderBy('id').execute()
+  return rows.map(toRow)
+}
+
+/** The weight of all of a workstream's rows, tokens. */
+export async function totalWeight(db: Db, workstream: string): Promise<number> {
+  const row = await db
+    .selectFrom('journal')
+    .select('total')
+    .where('ws_id', '=', workstream)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.total ?? 0
+}
+
+/** Some of a workstream's turns, all whole, oldest first. */
+export interface TurnsRead {
+  readonly rows: readonly JournalRow[]
+  /** What the workstream weighed before them, tokens. */
+  readonly begin: number
+  /** Whether there are rows before them. */
+  readonly older: boolean
+}
+
+/**
+ * The turns before row `before` that began when the workstream weighed `above` or more; and the turn that was under way
+ * then, where it weighs `heavy` or more and began at `limit` or more. What is older is not read.
+ */
+export async function readTurnsSince(
+  db: Db,
   workstream: string,
-  turn?: string,
-): Promise<readonly JournalRow[]> {
-  let query = db.selectFrom('journal').selectAll().where('ws_id', '=', workstream)
-  if (turn !== undefined) query = query.where('turn_id', '=', turn)
-  const rows = await query.orderBy('id').execute()
-  return rows.map((row) => ({
+  { above, limit, heavy, before }: { above: number; limit: number; heavy: number; before: number },
+): Promise<TurnsRead> {
+  const border = above <= 0 ? undefined : await lastRow(db, workstream, { total: above, before })
+  if (!border) return { rows: await readBetween(db, workstream, 0, before), begin: 0, older: false }
+  const previous = await lastRowBeforeTurn(db, workstream, border.turn_id)
+  const begin = previous?.total ?? 0
+  if (begin >= limit && (await totalAfterTurn(db, border.turn_id)) - begin >= heavy) {
+    const rows = await readBetween(db, workstream, previous?.id ?? 0, before)
+    return { rows, begin, older: previous !== undefined }
+  }
+  const rows = await readBetween(db, workstream, border.id, before)
+  return { rows: rows.filter((r) => r.turn !== border.turn_id), begin: above, older: true }
+}
+
+/** Newest first, in pieces; given oldest first. Both ends are left out. */
+async function readBetween(db: Db, workstream: string, after: number, before: number): Promise<JournalRow[]> {
+  const rows: JournalRow[] = []
+  for (let end = before; ; ) {
+    const page = await db
+      .selectFrom('journal')
+      .selectAll()
+      .where('ws_id', '=', workstream)
+      .where('id', '<', end)
+      .where('id', '>', after)
+      .orderBy('id', 'desc')
+      .limit(PAGE_ROWS)
+      .execute()
+    rows.push(...page.map(toRow))
+    const last = page.at(-1)
+    if (!last || page.length < PAGE_ROWS) return rows.reverse()
+    end = last.id
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+type Border = Pick<Selectable<Tables['journal']>, 'id' | 'turn_id' | 'total'>
+
+/** The last row before `before` up to which the workstream weighed no more than `total`. */
+function lastRow(
+  db: Db,
+  workstream: string,
+  { total, before }: { total: number; before: number },
+): Promise<Border | undefined> {
+  return db
+    .selectFrom('journal')
+    .select(['id', 'turn_id', 'total'])
+    .where('ws_id', '=', workstream)
+    .where('total', '<=', total)
+    .where('id', '<', before)
+    .orderBy('total', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+async function lastRowBeforeTurn(db: Db, workstream: string, turn: string): Promise<Border | undefined> {
+  return db
+    .selectFrom('journal')
+    .select(['id', 'turn_id', 'total'])
+    .where('ws_id', '=', workstream)
+    .where('id', '<', (e) =>
+      e
+        .selectFrom('journal as first')
+        .select('first.id')
+        .where('first.turn_id', '=', turn)
+        .orderBy('first.id')
+        .limit(1),
+    )
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+async function totalAfterTurn(db: Db, turn: string): Promise<number> {
+  const row = await db
+    .selectFrom('journal')
+    .select('total')
+    .where('turn_id', '=', turn)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.total ?? 0
+}
+
+function toRow(row: Selectable<Tables['journal']>): JournalRow {
+  return {
     ...(JSON.parse(row.data) as JournalEntry),
     kind: row.kind as JournalEntry['kind'],
     id: row.id,
     turn: row.turn_id,
     at: row.created_at,
-  })) as JournalRow[]
-}
-
-export type StepState =
-  | { readonly kind: 'model' }
-  | {
-      readonly kind: 'calls'
-      readonly calls: readonly ToolCall[]
-      readonly open: readonly ToolCall[]
-      readonly interrupted: readonly ToolCall[]
-    }
-  | { readonly kind: 'ended' }
-
-/**
- * Where a turn goes on: at the model; in the calls of its last answer, some of which may be `open` (never started) or
- * `interrupted` (started, no result); or nowhere.
- */
-export function resumePoint(rows: readonly JournalRow[]): StepState {
-  const last = rows.findLast((r) => r.kind === 'assistant' || r.kind === 'end')
-  if (last?.kind === 'end') return { kind: 'ended' }
-  if (last?.kind !== 'assistant' || last.calls.length === 0) {
-    const answered = last?.kind === 'assistant' && !rows.some((r) => r.id > last.id && isInput(r))
-    return answered ? { kind: 'ended' } : { kind: 'model' }
-  }
-  const after = rows.filter((r) => r.id > last.id)
-  const done = new Set(after.flatMap((r) => (r.kind === 'result' ? [r.callId] : [])))
-  const started = new Set(after.flatMap((r) => (r.kind === 'started' ? [r.callId] : [])))
-  const missing = last.calls.filter((c) => !done.has(c.id))
-  if (missing.length === 0) return { kind: 'model' }
-  return {
-    kind: 'calls',
-    calls: last.calls,
-    open: missing.filter((c) => !started.has(c.id)),
-    interrupted: missing.filter((c) => started.has(c.id)),
-  }
-}
-
-function isInput(row: JournalRow): boolean {
-  return row.kind === 'user' || row.kind === 'note'
-}
-
-/** What the call's line said when it was started; '' where it never was. */
-export function startedHeader(rows: readonly JournalRow[], callId: string): string {
-  const row = rows.findLast((r) => r.kind === 'started' && r.callId === callId)
-  return row?.kind === 'started' ? row.header : ''
+    total: row.total,
+  } as JournalRow
 }

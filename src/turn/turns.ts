@@ -22,9 +22,6 @@ export interface Turn {
 
 type Reader = Db | Tx['db']
 
-/** States in which a turn is under way; a workstream has at most one such turn. */
-const ACTIVE = ['running', 'parked'] as const
-
 export async function createTurn(
   tx: Tx,
   made: { workstream: string; model: string; postTo: Address; parent?: string },
@@ -46,13 +43,13 @@ export async function createTurn(
   return toTurn(row)
 }
 
-/** The turn under way, if there is one. */
+/** The turn under way, if there is one; a workstream has at most one that has not ended. */
 export async function activeTurn(db: Reader, workstream: string): Promise<Turn | undefined> {
   const row = await db
     .selectFrom('turns')
     .selectAll()
     .where('ws_id', '=', workstream)
-    .where('state', 'in', ACTIVE)
+    .where('ended_at', 'is', null)
     .executeTakeFirst()
   return row && toTurn(row)
 }
@@ -65,7 +62,7 @@ export async function addressOfTurn(db: Reader, turn: string): Promise<Address |
 
 /** Every workstream with a turn under way, and whether that turn waits for a person. */
 export async function workstreamsUnderWay(db: Reader): Promise<readonly { workstream: string; parked: boolean }[]> {
-  const rows = await db.selectFrom('turns').select(['ws_id', 'state']).where('state', 'in', ACTIVE).execute()
+  const rows = await db.selectFrom('turns').select(['ws_id', 'state']).where('ended_at', 'is', null).execute()
   return rows.map((r) => ({ workstream: r.ws_id, parked: r.state === 'parked' }))
 }
 
@@ -121,7 +118,7 @@ export async function requestStop(tx: Tx, workstream: string): Promise<string | 
     .updateTable('turns')
     .set({ stop: 1 })
     .where('ws_id', '=', workstream)
-    .where('state', 'in', ACTIVE)
+    .where('ended_at', 'is', null)
     .returning('id')
     .executeTakeFirst()
   return row?.id

@@ -1,8 +1,11 @@
 export const REDACTED = '[redacted]'
 
-/** Token forms that are secrets wherever they appear. The first alternatives are the longest. */
+/**
+ * Token forms that are secrets wherever they appear. Each is linear: it has a fixed beginning, bounded repeats, and an
+ * open end only where nothing can follow that would make it fail. JSON web tokens have three open runs: see `webTokens`.
+ */
 const FORMS: readonly RegExp[] = [
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
   /\bts_[0-9a-f]{64}\b/g,
   /\bxox[abeprs]-[A-Za-z0-9-]{10,}/g,
   /\bxapp-[A-Za-z0-9-]{10,}/g,
@@ -12,22 +15,29 @@ const FORMS: readonly RegExp[] = [
   /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
   /\bAIza[A-Za-z0-9_-]{30,}/g,
   /\btvly-[A-Za-z0-9_-]{16,}/g,
-  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g,
   /\b[MNO][A-Za-z0-9_-]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}/g,
-  /\bBearer\s+[A-Za-z0-9._~+/-]{16,}=*/g,
+  /\bBearer\s{1,100}[A-Za-z0-9._~+/-]{16,}=*/g,
 ]
+
+/** What the token forms are made of, but for the blanks of PEM blocks and of "Bearer x". */
+const TOKEN_CHAR = /[A-Za-z0-9._~+/=-]/
+const OTHER_CHAR = /[^A-Za-z0-9._~+/=-]/
+const PEM_BEGIN = /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/
+const PEM_BEGINNING = /^-----BEGIN(?: [A-Z ]{0,51}-{0,5})?$/
+const PEM_END = /-----END [A-Z ]{0,40}PRIVATE KEY-----/
+/** Longer than the longest line that ends a PEM block. */
+const PEM_END_CHARS = 80
+/** A word that is longer is held back to its end, without a look at what it may become. */
+const MAX_JUDGED_CHARS = 256
 
 /** Values shorter than this are too common to be taken out of text. */
 const MIN_SECRET_CHARS = 6
-
-/** Text that could still grow into a secret is held back while streaming, up to this many characters. */
-const MAX_HELD_CHARS = 4096
 
 export interface Redactor {
   redact(value: string): string
   /** Whether `text` would change it. */
   containsSecret(value: string): boolean
-  /** For text that comes in pieces: what a piece's end may still be part of is held back until it is certain. */
+  /** For text that comes in pieces: what may still become part of a secret is held back, however long it is. */
   stream(): { push(piece: string): string; end(): string }
 }
 
@@ -41,66 +51,136 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
     let out = value
     for (const s of spellings) if (out.includes(s)) out = out.replaceAll(s, REDACTED)
     for (const form of FORMS) out = out.replace(form, REDACTED)
-    return out
+    return withoutWebTokens(out)
   }
   return {
     redact: text,
     containsSecret: (value) => text(value) !== value,
-    stream: () => createStream(text, spellings),
+    stream: () => new RedactedStream(text, spellings),
   }
 }
 
-function createStream(text: (s: string) => string, spellings: readonly string[]) {
-  let held = ''
-  return {
-    push(piece: string): string {
-      held += piece
-      const cut = safeLength(held, spellings)
-      const out = text(held.slice(0, cut))
-      held = held.slice(cut)
-      return out
-    },
-    end(): string {
-      const out = text(held)
-      held = ''
-      return out
-    },
+function withoutWebTokens(text: string): string {
+  let out = ''
+  let at = 0
+  for (const [start, end] of webTokens(text)) {
+    out += text.slice(at, start) + REDACTED
+    at = end
+  }
+  return at === 0 ? text : out + text.slice(at)
+}
+
+/** Where JSON web tokens stand. As a pattern it would try each `eyJ` of a long run to the run's end. */
+function* webTokens(text: string): Generator<readonly [number, number]> {
+  const run = /[A-Za-z0-9_-]*/y
+  const endOf = (from: number): number => {
+    run.lastIndex = from
+    run.test(text)
+    return run.lastIndex
+  }
+  for (let at = text.indexOf('eyJ'); at >= 0; at = text.indexOf('eyJ', at)) {
+    if (/\w/.test(text[at - 1] ?? '')) {
+      at += 3
+      continue
+    }
+    const first = endOf(at)
+    const second = text[first] === '.' ? endOf(first + 1) : first
+    const third = text[second] === '.' && second > first ? endOf(second + 1) : second
+    const whole = first - at >= 11 && second - first >= 9 && third - second >= 9
+    if (whole) yield [at, third]
+    // No later place in the first run can do better.
+    at = whole ? third : first
+  }
+}
+
+/** Releases words as they end; each character is looked at once, but for a bounded part before the last word. */
+class RedactedStream {
+  readonly #redact: (text: string) => string
+  readonly #spellings: readonly string[]
+  #held = ''
+  /** Inside a private key: nothing is kept of it. */
+  #inKey = false
+
+  constructor(redact: (text: string) => string, spellings: readonly string[]) {
+    this.#redact = redact
+    this.#spellings = spellings
+  }
+
+  push(piece: string): string {
+    this.#held += piece
+    if (!OTHER_CHAR.test(piece) && !this.#inKey && this.#held.length > MAX_JUDGED_CHARS) return ''
+    return this.#release()
+  }
+
+  end(): string {
+    const out = this.#inKey ? REDACTED : this.#redact(this.#held)
+    this.#held = ''
+    this.#inKey = false
+    return out
+  }
+
+  #release(): string {
+    let out = ''
+    for (;;) {
+      if (this.#inKey) {
+        const end = PEM_END.exec(this.#held)
+        if (!end) {
+          this.#held = this.#held.slice(-PEM_END_CHARS)
+          return out
+        }
+        out += REDACTED
+        this.#held = this.#held.slice(end.index + end[0].length)
+        this.#inKey = false
+      }
+      const begin = PEM_BEGIN.exec(this.#held)
+      if (!begin) break
+      out += this.#redact(this.#held.slice(0, begin.index))
+      this.#held = this.#held.slice(begin.index + begin[0].length)
+      this.#inKey = true
+    }
+    const cut = safeLength(this.#held, this.#spellings)
+    out += this.#redact(this.#held.slice(0, cut))
+    this.#held = this.#held.slice(cut)
+    return out
   }
 }
 
 /** How much of `held` can be released: nothing that may be the beginning of a secret, and never half of one. */
 function safeLength(held: string, spellings: readonly string[]): number {
-  let cut = held.length
-  for (const s of spellings) {
-    for (let n = Math.min(s.length - 1, held.length); n > 0; n--) {
-      if (held.endsWith(s.slice(0, n))) {
-        cut = Math.min(cut, held.length - n)
-        break
-      }
-    }
-  }
-  // A token form has no white space but for PEM blocks and "Bearer x": hold back the last word that may open one.
+  const word = lastWord(held)
+  let cut = beforeBearer(held, word)
+  // A word that cannot open a secret is shown as it grows.
+  if (cut === word && held.length - word <= MAX_JUDGED_CHARS && !mayOpenSecret(held.slice(word))) cut = held.length
   const pem = held.lastIndexOf('-----BEGIN')
-  if (pem >= 0 && !/-----END [A-Z ]*PRIVATE KEY-----/.test(held.slice(pem))) cut = Math.min(cut, pem)
-  const word = /(?:Bearer\s+)?\S*$/.exec(held.slice(-MAX_HELD_CHARS))?.[0] ?? ''
-  if (mayOpenSecret(word)) cut = Math.min(cut, held.length - word.length)
-  if (held.length - cut > MAX_HELD_CHARS) return held.length
-  return beforeSecret(held, cut, spellings)
+  if (pem >= 0 && held.length - pem < 80 && PEM_BEGINNING.test(held.slice(pem))) cut = Math.min(cut, pem)
+  for (let before = -1; before !== cut; ) {
+    before = cut
+    for (const s of spellings) cut = beforeValue(held, cut, s)
+  }
+  return cut
 }
 
-/** A cut inside a whole secret moves to its beginning. */
-function beforeSecret(held: string, cut: number, spellings: readonly string[]): number {
-  let at = cut
-  for (const s of spellings) {
-    const start = held.lastIndexOf(s, at - 1)
-    if (start >= 0 && start + s.length > at) at = start
-  }
-  for (const form of FORMS) {
-    for (const match of held.matchAll(form)) {
-      if (match.index < at && match.index + match[0].length > at) at = match.index
-    }
-  }
+/** Where the run of token characters begins that the text ends with. */
+function lastWord(held: string): number {
+  let at = held.length
+  while (at > 0 && TOKEN_CHAR.test(held[at - 1] ?? '')) at--
   return at
+}
+
+/** A word after "Bearer" belongs to it. */
+function beforeBearer(held: string, cut: number): number {
+  const from = Math.max(0, cut - 106)
+  const found = /\bBearer\s{1,100}$/.exec(held.slice(from, cut))
+  return found ? from + found.index : cut
+}
+
+/** The beginning of a value, or of what may become it, that a cut would go through. */
+function beforeValue(held: string, cut: number, value: string): number {
+  const from = Math.max(0, cut - value.length + 1)
+  for (let at = held.indexOf(value[0] ?? '', from); at >= 0 && at < cut; at = held.indexOf(value[0] ?? '', at + 1)) {
+    if (value.startsWith(held.slice(at, at + value.length))) return at
+  }
+  return cut
 }
 
 const OPENERS = [

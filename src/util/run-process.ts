@@ -11,6 +11,8 @@ export interface ProcessRequest {
   readonly signal: AbortSignal
   /** Run as this user and group; only where we are root. */
   readonly as?: { readonly uid: number; readonly gid: number }
+  /** For a child that nobody was asked about: it can start no other. */
+  readonly limits?: { readonly memoryBytes: number; readonly cpuSeconds: number }
   /** Called with decoded text as it comes; must not throw. */
   readonly onOutput?: (stream: 'stdout' | 'stderr', text: string) => void
 }
@@ -34,7 +36,8 @@ export function runProcess(request: ProcessRequest, clock: Clock): Promise<Proce
   return new Promise((resolve, reject) => {
     const { cwd, env, as, signal } = request
     if (signal.aborted) return resolve({ code: null, signal: null, ended: 'aborted' })
-    const child = spawn(request.command, [...request.args], {
+    const [command, args] = limited(request)
+    const child = spawn(command, args, {
       cwd,
       env: { ...env },
       detached: true,
@@ -77,11 +80,23 @@ export function runProcess(request: ProcessRequest, clock: Clock): Promise<Proce
   })
 }
 
+/** The shell sets the limits and becomes the program. Not prlimit: what is here wherever bash runs needs no package. */
+function limited({ command, args, limits }: ProcessRequest): [string, string[]] {
+  if (!limits) return [command, [...args]]
+  const set = `ulimit -v ${Math.ceil(limits.memoryBytes / 1024)} -t ${limits.cpuSeconds} -c 0 -u 1 && exec "$@"`
+  return ['bash', ['--noprofile', '--norc', '-c', set, 'bash', command, ...args]]
+}
+
 function readPipe(child: ChildProcess, name: 'stdout' | 'stderr', { onOutput }: ProcessRequest): Promise<void> {
   const pipe = child[name]
   const decoder = new StringDecoder('utf8')
   return new Promise((resolve) => {
-    pipe?.on('data', (chunk: Buffer) => onOutput?.(name, decoder.write(chunk)))
+    pipe?.on('data', (chunk: Buffer) => {
+      onOutput?.(name, decoder.write(chunk))
+      // One piece, then others have their turn: a program that prints without end would keep the event loop to itself.
+      pipe.pause()
+      setImmediate(() => pipe.resume())
+    })
     pipe?.once('close', () => {
       const rest = decoder.end()
       if (rest) onOutput?.(name, rest)

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { chown, type FileHandle, mkdir, open, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { newId, sha256 } from '../util/ids.ts'
+import { newId } from '../util/ids.ts'
 import { isWithin, PathError, type ResolvedPath } from './paths.ts'
 import type { RunAs } from './workspace.ts'
 
@@ -12,13 +13,41 @@ const MAX_FILE_BYTES = 20 * 1024 * 1024
 export async function readWholeFile(file: ResolvedPath): Promise<Buffer> {
   const handle = await openChecked(file.path, constants.O_RDONLY)
   try {
-    const { size } = await handle.stat()
-    if (size > MAX_FILE_BYTES)
-      throw new PathError('too-large', `${file.shown} is larger than 20 MB. Use bash to read part of it.`)
+    checkSize(file, (await handle.stat()).size)
     return await handle.readFile()
   } finally {
     await handle.close()
   }
+}
+
+/** What is read at once, bytes: between two pieces the event loop goes on. */
+const PIECE_BYTES = 32 * 1024
+
+/** Reads a regular file piece by piece, of any part of which `onPiece` may keep a copy. The hash of it all. Throws PathError. */
+export async function scanFile(
+  file: ResolvedPath,
+  onPiece: (piece: Buffer) => void = () => undefined,
+): Promise<string> {
+  const handle = await openChecked(file.path, constants.O_RDONLY)
+  try {
+    checkSize(file, (await handle.stat()).size)
+    const hash = createHash('sha256')
+    const buffer = Buffer.alloc(PIECE_BYTES)
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, 0, PIECE_BYTES)
+      if (bytesRead === 0) return hash.digest('hex')
+      const piece = buffer.subarray(0, bytesRead)
+      hash.update(piece)
+      onPiece(piece)
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+function checkSize({ shown }: ResolvedPath, size: number): void {
+  if (size <= MAX_FILE_BYTES) return
+  throw new PathError('too-large', `${shown} is larger than 20 MB. Use bash to read part of it.`)
 }
 
 async function openChecked(path: string, flags: number): Promise<FileHandle> {
@@ -104,4 +133,7 @@ export function isBinary(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 8192).includes(0)
 }
 
-export const hashOf = (bytes: Uint8Array): string => sha256(bytes)
+/** Of bytes of any length, worked out beside the event loop. The same as `scanFile` gives. */
+export async function hashOf(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString('hex')
+}

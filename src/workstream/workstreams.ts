@@ -11,6 +11,9 @@ export type Opening =
   /** Post "NAME asks: …" and make a thread from that. */
   | { readonly kind: 'announce'; readonly channel: string; readonly text: string }
 
+/** A literal, as the partial indexes spell it. */
+const OPEN = sql.lit('open' as const)
+
 export interface Workstream {
   readonly id: string
   readonly owner: string
@@ -71,7 +74,7 @@ export async function openWorkstream(
   const made = await tx.db
     .insertInto('workstreams')
     .values(row)
-    .onConflict((c) => c.columns(['platform', 'address']).where('state', '=', sql.lit('open')).doNothing())
+    .onConflict((c) => c.columns(['platform', 'address']).where('state', '=', OPEN).doNothing())
     .returningAll()
     .executeTakeFirst()
   if (made) return { workstream: toWorkstream(made), created: true }
@@ -96,7 +99,7 @@ export async function findOpenWorkstream(
     .selectAll()
     .where('platform', '=', platform)
     .where('address', '=', address)
-    .where('state', '=', 'open')
+    .where('state', '=', OPEN)
     .executeTakeFirst()
   return row && toWorkstream(row)
 }
@@ -123,7 +126,7 @@ export async function openWorkstreams(
   db: Db,
   of: { owner?: string; platform?: Platform; channel?: string; activeSince?: number; limit: number },
 ): Promise<readonly Workstream[]> {
-  let query = db.selectFrom('workstreams').selectAll().where('state', '=', 'open')
+  let query = db.selectFrom('workstreams').selectAll().where('state', '=', OPEN)
   if (of.owner !== undefined) query = query.where('owner', '=', of.owner)
   if (of.platform !== undefined) query = query.where('platform', '=', of.platform)
   if (of.channel !== undefined) query = query.where('channel', '=', of.channel)
@@ -138,7 +141,7 @@ export async function openWorkstreamsOf(db: Tx['db'], owner: string): Promise<re
     .selectFrom('workstreams')
     .select('id')
     .where('owner', '=', owner)
-    .where('state', '=', 'open')
+    .where('state', '=', OPEN)
     .execute()
   return rows.map((r) => r.id)
 }
@@ -163,7 +166,7 @@ export async function countOpenWorkstreams(db: Db): Promise<number> {
   const row = await db
     .selectFrom('workstreams')
     .select((e) => e.fn.countAll<number>().as('n'))
-    .where('state', '=', 'open')
+    .where('state', '=', OPEN)
     .executeTakeFirst()
   return Number(row?.n ?? 0)
 }

@@ -112,6 +112,19 @@ export function jobQueueContract(make: () => Promise<JobQueueUnderTest>): void {
     expect(most).toBe(1)
   })
 
+  it('takes back what is queued, and nothing else', async () => {
+    const t = await make()
+    await send(t, 'a')
+    await send(t, 'b')
+    await t.store.transaction((tx) => t.queue.cancel(tx, turn('a')))
+    await t.store.transaction((tx) => t.queue.cancel(tx, { kind: 'archive', workstream: 'b' }))
+    const ran: Job[] = []
+    await t.queue.work(async ({ job }) => void ran.push(job), { concurrency: 2 })
+    await until(t, () => ran.length === 1)
+    await t.clock.advance(1000)
+    expect(ran).toEqual([turn('b')])
+  })
+
   it('tells what is queued or running, kinds of one name apart', async () => {
     const t = await make()
     const pending = (job: Job) => t.store.transaction((tx) => t.queue.isPending(tx, job))

@@ -76,7 +76,11 @@ async function approved(scene: Scene, sabotage: boolean): Promise<void> {
   scene.checks.check('it has all four buttons', card.buttons.length === 4, card.buttons.join())
   await press(scene, card, sabotage ? 'reject' : 'approve')
   const text = await answer(scene, 'returned')
-  scene.checks.check('the approved command has run', text.includes('hello from bash') && !text.includes('Denied'), text)
+  scene.checks.check(
+    'the approved command has run',
+    text.includes('hello from bash') && !text.includes('not run'),
+    text,
+  )
   const closed = await until(
     () => scene.world.cards(scene.conversation).find((c) => c.id === card.id && c.buttons.length === 0),
     PATIENCE,
@@ -87,7 +91,7 @@ async function approved(scene: Scene, sabotage: boolean): Promise<void> {
 async function refused(scene: Scene): Promise<void> {
   const card = await ask(scene, 'run echo never')
   await press(scene, card, 'reject')
-  const text = await answer(scene, 'returned', 'Denied by user')
+  const text = await answer(scene, 'returned', 'Rejected by alice')
   scene.checks.check('a refused call is not run, and the model is told', text.includes('It was not run'), text)
 }
 

@@ -140,7 +140,7 @@ describe.each(WORLDS)('rules and limits on %s', (name) => {
     await t.text(c, 'no *Always allow*').catch(() => t.text(c, 'Always allow'))
     await t.world.write(c, 'alice', 'n, not that one')
     await t.text(c, 'seen')
-    expect(said(t.model, 'tool')[0]).toContain('Denied by user: not that one')
+    expect(said(t.model, 'tool')[0]).toContain('Rejected by alice: not that one')
   })
 
   it('an open card is denied at its time, and its end is shown', async () => {

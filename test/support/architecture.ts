@@ -48,7 +48,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'discord.js': ['channels/discord/'],
   hono: ['src/gateway/operations/http-server.ts'],
   jsonrepair: ['src/tool/arguments.ts'],
-  kysely: ['src/store/', 'src/approval/', 'src/jobs/', 'src/turn/', 'src/workstream/'],
+  kysely: ['src/store/', 'src/approval/', 'src/channel/', 'src/jobs/', 'src/turn/', 'src/workstream/'],
   mdast: ['channels/'],
   'mdast-util-from-markdown': ['channels/markdown/'],
   'mdast-util-gfm': ['channels/markdown/'],
@@ -77,6 +77,7 @@ const TABLES: Readonly<Record<string, string>> = {
   api_tokens: 'src/identity/api-tokens.ts',
   approvals: 'src/approval/approvals.ts',
   audit: 'src/store/audit.ts',
+  blobs: 'src/store/blobs.ts',
   files_read: 'src/workspace/file-ledger.ts',
   grants: 'src/approval/grants.ts',
   inbox: 'src/turn/inbox-messages.ts',
@@ -175,13 +176,17 @@ export const RULES = {
         .map((to) => `${file} imports ${to}`)
     }),
 
-  siblings: (s: Sources) =>
-    each(s, (file, text) => {
-      const [, own] = /^channels\/(discord|slack)\//.exec(file) ?? []
+  siblings: (s: Sources) => {
+    const adapters = [...s.keys()].flatMap((file) => /^(channels\/[^/]+\/)adapter\.ts$/.exec(file)?.[1] ?? [])
+    return each(s, (file, text) => {
+      const own = adapters.find((folder) => file.startsWith(folder))
       if (own === undefined) return []
-      const other = own === 'discord' ? 'channels/slack/' : 'channels/discord/'
-      return localImports(file, text).flatMap((to) => (to.startsWith(other) ? [`${file} imports ${to}`] : []))
-    }),
+      const others = adapters.filter((folder) => folder !== own)
+      return localImports(file, text)
+        .filter((to) => others.some((folder) => to.startsWith(folder)))
+        .map((to) => `${file} imports ${to}`)
+    })
+  },
 
   topRoom: (s: Sources) =>
     each(s, (file, text) => {

@@ -1,16 +1,12 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { composeEngine } from '../../src/app/compose.ts'
+import { composeEngine, composeLocal } from '../../src/app/compose.ts'
 import type { InboundMessage, Platform } from '../../src/channel/channel-adapter.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { createCardRedraws } from '../../src/gateway/cards/card-redraws.ts'
 import type { GatewayDeps } from '../../src/gateway/gateway-deps.ts'
-import { Identities } from '../../src/identity/identities.ts'
-import { createLocalJobs } from '../../src/jobs/local-jobs.ts'
-import { createLocalLocks } from '../../src/jobs/local-locks.ts'
-import { createLocalSignals } from '../../src/jobs/local-signals.ts'
 import type { ModelProvider } from '../../src/model/model-provider.ts'
 import { openStore } from '../../src/store/store.ts'
 import type { CatalogTool } from '../../src/tool/catalog-tool.ts'
@@ -36,6 +32,8 @@ export async function startEngine(options: {
   config?: (config: Config) => Config
   secrets?: readonly string[]
   channel?: Platform
+  /** The workspace of every workstream. */
+  root?: string
   /** Models by alias; the first is the default. */
   aliases?: readonly string[]
 }) {
@@ -46,8 +44,6 @@ export async function startEngine(options: {
   const redactor = createRedactor(options.secrets ?? [])
   const log = createLog('debug', redactor, (line) => lines.push(line))
   const store = await openStore(options.file ?? ':memory:')
-  const queue = createLocalJobs(store, clock, log)
-  const signals = createLocalSignals(store, clock)
   const platform = options.platform ?? new FakePlatform()
   const adapter = new FakeAdapter(platform, { platform: options.channel ?? 'discord', clock })
   const aliases = options.aliases ?? ['main', 'other']
@@ -60,28 +56,17 @@ export async function startEngine(options: {
       return options.model
     },
   }
+  const local = composeLocal({ config, store, clock, log, redactor, models })
+  const { queue, signals } = local
   const adapters = new Map([[adapter.platform, adapter]])
-  const locks = createLocalLocks()
   const life = new AbortController()
-  const deps: GatewayDeps = {
-    config,
-    store,
-    clock,
-    log,
-    redactor,
-    queue,
-    signals,
-    locks,
-    models,
-    identities: new Identities(store, clock, config.users),
-    adapters,
-    redraws: createCardRedraws({ store, clock, log, locks, adapters }, life.signal),
-  }
+  const redraws = createCardRedraws({ ...local, adapters }, life.signal)
+  const deps: GatewayDeps = { ...local, adapters, redraws }
   const counts: string[] = []
   const { inbox, handleJob } = composeEngine(deps, {
     models,
     catalog: createToolCatalog(() => options.tools ?? [], log),
-    workspaceOf: async () => tmpdir(),
+    workspaceOf: async () => options.root ?? tmpdir(),
     count: (what) => counts.push(what),
   })
   await queue.work(handleJob, { concurrency: 8 })

@@ -1,9 +1,17 @@
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createLocalLocks } from '../../src/jobs/local-locks.ts'
 import { textOf } from '../../src/model/message.ts'
 import { ArgumentChecker } from '../../src/tool/arguments.ts'
-import type { CatalogTool, PlanScope, ReadyPlan, RunContext, ToolResult } from '../../src/tool/catalog-tool.ts'
+import type {
+  CatalogTool,
+  EarlierCalls,
+  PlanScope,
+  ReadyPlan,
+  RunContext,
+  ToolResult,
+} from '../../src/tool/catalog-tool.ts'
 import { limitedContent } from '../../src/tool/limit-result.ts'
 import { systemClock } from '../../src/util/time.ts'
 import type { FileLedger } from '../../src/workspace/file-ledger.ts'
@@ -34,9 +42,11 @@ export function toolBench(settings: Partial<ToolDeps> = {}, vision = true) {
     markRead: (path, hash) => void known.set(path, hash),
     unmark: (path) => void known.delete(path),
   }
-  const scope: PlanScope = { workstream: 'w', author: 'alice', root, files, vision, mayRead: () => true }
+  const earlier: EarlierCalls = { reads: () => false, contentOf: async () => undefined }
+  const scope: PlanScope = { workstream: 'w', author: 'alice', root, files, earlier, vision, mayRead: () => true }
   const all = createTools({
     clock: systemClock,
+    locks: createLocalLocks(),
     timeoutMs: 20_000,
     runAs,
     ownPaths: [],

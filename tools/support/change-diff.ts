@@ -1,17 +1,17 @@
 import { createTwoFilesPatch } from 'diff'
 
 /**
- * Above this many changed lines the shortest diff is no longer searched for: that takes seconds, in which nothing else
- * runs. A number and not a time, so that the same change always reads the same.
+ * Above this many changed lines the shortest diff is no longer searched for: the time grows with their square. A number
+ * and not a time, so that the same change always reads the same.
  */
-const MAX_EDITS = 2000
+const MAX_EDITS = 1000
 const CONTEXT_LINES = 3
 
 /** A unified diff of one file, before and after. Where much has changed it is one block of old lines, then new ones. */
 export function changeDiff(name: string, before: string, after: string): string {
   const options = { context: CONTEXT_LINES, maxEditLength: MAX_EDITS }
   const shortest = createTwoFilesPatch(name, name, before, after, undefined, undefined, options)
-  return shortest ?? oneBlock(name, before, after)
+  return shortest?.replace(/^Index: .*\n=+\n/, '') ?? oneBlock(name, before, after)
 }
 
 function oneBlock(name: string, before: string, after: string): string {

@@ -1,9 +1,15 @@
+import { LINE_CUT } from './numbered-lines.ts'
+
 /** One replacement as the model asked for it. */
 export interface Edit {
   readonly old_string: string
   readonly new_string: string
   readonly near_line?: number
 }
+
+/** Places that are counted, and lines that are named, where there are too many. */
+const MAX_COUNTED = 10_000
+const MAX_NAMED = 20
 
 interface Region {
   readonly start: number
@@ -25,7 +31,10 @@ export class EditError extends Error {
 
 /** The text with all edits made, or none: throws EditError and changes nothing. */
 export function applyEdits(text: string, edits: readonly Edit[], named: boolean): string {
-  const regions = edits.map((edit, i) => locateEdit(text, edit, named ? `edits[${i}]: ` : ''))
+  const ends = lineEndsOf(text)
+  const regions = edits.map((edit, i) =>
+    locateEdit(text, withLineEndings(text, edit, ends), named ? `edits[${i}]: ` : ''),
+  )
   const sorted = regions.map((r, i) => ({ ...r, i })).sort((a, b) => a.start - b.start)
   for (const [n, region] of sorted.entries()) {
     const next = sorted[n + 1]
@@ -33,59 +42,95 @@ export function applyEdits(text: string, edits: readonly Edit[], named: boolean)
       throw new EditError('overlap', `edits[${region.i}] and edits[${next.i}] overlap. Nothing was changed.`)
     }
   }
-  return sorted.reduceRight((out, r) => out.slice(0, r.start) + r.text + out.slice(r.end), text)
+  const pieces: string[] = []
+  let at = 0
+  for (const { start, end, text: replacement } of sorted) {
+    pieces.push(text.slice(at, start), replacement)
+    at = end
+  }
+  return pieces.join('') + text.slice(at)
 }
 
 /** Every place, counted without overlaps. Throws EditError 'not-found' where there is none. */
 export function replaceAll(text: string, edit: Edit): { text: string; count: number } {
-  const { old, replacement } = withLineEndings(text, edit)
+  const { old_string: old, new_string: replacement } = withLineEndings(text, edit, lineEndsOf(text))
   const parts = text.split(old)
-  if (parts.length === 1) throw notFound('')
+  if (parts.length === 1) throw notFound(edit, '')
   return { text: parts.join(replacement), count: parts.length - 1 }
 }
 
 function locateEdit(text: string, edit: Edit, prefix: string): Region {
-  const { old, replacement } = withLineEndings(text, edit)
-  const starts = startsOf(text, old)
-  const [first] = starts
-  if (first === undefined) throw notFound(prefix)
-  const region = (start: number): Region => ({ start, end: start + old.length, text: replacement })
-  if (starts.length === 1) return region(first)
-  const lines = starts.map((start) => lineAt(text, start))
-  const { near_line: near } = edit
-  if (near === undefined) {
-    const places = lines.slice(0, 20).join(', ')
-    throw new EditError(
-      'ambiguous',
-      `${prefix}Found ${starts.length} occurrences of old_string (lines ${places}). The text must be unique: add more of the text around it, or give near_line or replace_all.`,
-    )
-  }
-  const nearest = lines.reduce(
-    (best, line, i) => (Math.abs(line - near) < Math.abs((lines[best] ?? 0) - near) ? i : best),
-    0,
+  const { old_string: old, near_line: near } = edit
+  const first = text.indexOf(old)
+  if (first < 0) throw notFound(edit, prefix)
+  const region = (start: number): Region => ({ start, end: start + old.length, text: edit.new_string })
+  if (text.indexOf(old, first + 1) < 0) return region(first)
+  if (near !== undefined) return region(nearest(text, old, near))
+  const { count, lines } = placesOf(text, old)
+  const found = count > MAX_COUNTED ? `more than ${MAX_COUNTED}` : String(count)
+  throw new EditError(
+    'ambiguous',
+    `${prefix}Found ${found} occurrences of old_string (lines ${lines.join(', ')}). The text must be unique: add more of the text around it, or give near_line or replace_all.`,
   )
-  return region(starts[nearest] ?? first)
+}
+
+/** The place whose line is nearest; of two, the earlier one. */
+function nearest(text: string, old: string, near: number): number {
+  const from = startOfLine(text, near)
+  const after = text.indexOf(old, from)
+  const last = from > 0 ? text.lastIndexOf(old, from - 1) : -1
+  // Of several on one line it is the first.
+  const before = last < 0 ? -1 : text.indexOf(old, text.lastIndexOf('\n', last - 1) + 1)
+  if (after < 0 || before < 0) return Math.max(after, before)
+  return near - lineAt(text, before) <= lineAt(text, after) - near ? before : after
+}
+
+/** Where the line of this number begins; the text's end where it has fewer. */
+function startOfLine(text: string, line: number): number {
+  let at = 0
+  for (let n = 1; n < line; n++) {
+    const end = text.indexOf('\n', at)
+    if (end < 0) return text.length
+    at = end + 1
+  }
+  return at
+}
+
+/** How often it is found, and the lines of the first twenty. Overlapping places count: `aa` is found twice in `aaa`. */
+function placesOf(text: string, old: string): { count: number; lines: readonly number[] } {
+  const lines: number[] = []
+  let count = 0
+  let line = 1
+  let counted = 0
+  for (let at = text.indexOf(old); at >= 0 && count <= MAX_COUNTED; at = text.indexOf(old, at + 1)) {
+    if (count++ >= MAX_NAMED) continue
+    for (let end = text.indexOf('\n', counted); end >= 0 && end < at; end = text.indexOf('\n', counted)) {
+      line++
+      counted = end + 1
+    }
+    lines.push(line)
+  }
+  return { count, lines }
+}
+
+type LineEnds = 'lf' | 'crlf' | 'mixed'
+
+function lineEndsOf(text: string): LineEnds {
+  if (!text.includes('\r\n')) return 'lf'
+  return /(?<!\r)\n/.test(text) ? 'mixed' : 'crlf'
 }
 
 /** In a file of CRLF lines a model's LF means the file's line end. */
-function withLineEndings(text: string, edit: Edit): { old: string; replacement: string } {
-  const plain = { old: edit.old_string, replacement: edit.new_string }
-  if (text.includes(plain.old) || !text.includes('\r\n')) {
-    const crlf = text.includes('\r\n') && !/(?<!\r)\n/.test(text)
-    return crlf ? { ...plain, replacement: toCrlf(plain.replacement) } : plain
+function withLineEndings(text: string, edit: Edit, ends: LineEnds): Edit {
+  if (ends === 'lf') return edit
+  if (!text.includes(edit.old_string)) {
+    return { ...edit, old_string: toCrlf(edit.old_string), new_string: toCrlf(edit.new_string) }
   }
-  return { old: toCrlf(plain.old), replacement: toCrlf(plain.replacement) }
+  return ends === 'crlf' ? { ...edit, new_string: toCrlf(edit.new_string) } : edit
 }
 
 function toCrlf(text: string): string {
   return text.replace(/\r?\n/g, '\r\n')
-}
-
-/** Overlapping places count: `aa` is found twice in `aaa`. */
-function startsOf(text: string, old: string): number[] {
-  const starts: number[] = []
-  for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + 1)) starts.push(at)
-  return starts
 }
 
 function lineAt(text: string, index: number): number {
@@ -94,6 +139,9 @@ function lineAt(text: string, index: number): number {
   return line
 }
 
-function notFound(prefix: string): EditError {
-  return new EditError('not-found', `${prefix}old_string was not found. Read the file again and copy the text exactly.`)
+function notFound({ old_string: old }: Edit, prefix: string): EditError {
+  const cut = LINE_CUT.test(old)
+    ? 'It holds the note on what was left out of a long line; name only text that the file has, before or after it.'
+    : 'Read the file again and copy the text exactly.'
+  return new EditError('not-found', `${prefix}old_string was not found. ${cut}`)
 }

@@ -10,11 +10,12 @@ export class OutputCollector {
 
   /** Returns what was added, as it reads. */
   add(stream: 'stdout' | 'stderr', text: string): string {
-    const lines = (this.#partial[stream] + text).split('\n')
-    this.#partial[stream] = lines.pop() ?? ''
+    const end = text.lastIndexOf('\n') + 1
+    const whole = end > 0 ? this.#take(stream) + text.slice(0, end) : ''
+    this.#partial[stream] += text.slice(end)
+    let added = stream === 'stderr' ? whole.replace(/[^\n]*\n/g, (line) => streamPrefix(stream) + line) : whole
     // A line without an end is not kept back for ever.
-    if (this.#partial[stream].length > MAX_HALF_CHARS) lines.push(this.#take(stream))
-    const added = lines.map((line) => `${streamPrefix(stream)}${line}\n`).join('')
+    if (this.#partial[stream].length > MAX_HALF_CHARS) added += `${streamPrefix(stream)}${this.#take(stream)}\n`
     this.#append(added)
     return added
   }

@@ -40,3 +40,13 @@ export async function checkUnmoved(raw: string, planned: ResolvedPath, rules: Pa
     throw new PathError('changed', `${raw} now points to a different file than before. Nothing was done.`)
   }
 }
+
+/** Reading, checking and writing one file is one piece of work, in whatever workstream. */
+export function fileLock({ path }: ResolvedPath): string {
+  return `file:${path}`
+}
+
+/** For the model: the file is not what the call was planned, and perhaps approved, for. */
+export function changedMeanwhile({ shown }: ResolvedPath): string {
+  return `${shown} has changed since this call was planned. Nothing was changed. Read it again and repeat the call.`
+}

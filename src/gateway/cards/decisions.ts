@@ -19,16 +19,21 @@ import {
 } from '../../copy/chat.ts'
 import type { User } from '../../identity/users.ts'
 import { audit } from '../../store/audit.ts'
-import { claimOnce } from '../../store/seen.ts'
+import { claimOnce, throttle } from '../../store/seen.ts'
 import { addressOfTurn } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
 import { findWorkstream, type Workstream } from '../../workstream/workstreams.ts'
 import { mayDecide } from '../access.ts'
 import { type GatewayDeps, tell } from '../gateway-deps.ts'
 import { cardLock, postCard } from './card-painter.ts'
+import { parseTypedAnswer } from './typed-answer.ts'
 
 const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', reject: 'rejected' }
 
+/** Longest note that is kept; the platforms' forms take less. */
+const MAX_NOTE_CHARS = 8000
+
+const DAY_MS = 86_400_000
 /** When a deleted message that is not known is looked for again, ms. */
 const LOOK_AGAIN_MS: readonly number[] = [200, 1000, 5000]
 
@@ -51,18 +56,19 @@ export class Decisions {
     if (!approval || !workstream) return no(UNKNOWN_CARD)
     const user = by.bot ? undefined : await identities.userOf(platform, by.id)
     const allowed = user !== undefined && mayDecide(user, by.bot, workstream, config)
-    await store.transaction((tx) =>
-      audit(tx, {
-        at: clock.now(),
-        actor: user?.name ?? `${platform}:${by.id}`,
-        action: 'press',
-        workstream: workstream.id,
-        detail: `${id} ${action}${allowed ? '' : ' refused'}`,
-      }),
-    )
+    const actor = user?.name ?? `${platform}:${by.id}`
+    const detail = `${id} ${action}${allowed ? '' : ' refused'}`
+    await store.transaction(async (tx) => {
+      const now = clock.now()
+      // Who may not decide can press as often as they like.
+      if (!allowed && !(await throttle(tx.db, `press:${actor}:${id}`, DAY_MS, now))) return
+      await audit(tx, { at: now, actor, action: 'press', workstream: workstream.id, detail })
+    })
     if (!user) return no(LINK_TO_DECIDE)
     if (!allowed) return no(MAY_NOT_DECIDE(workstream.owner))
-    const settled = await this.#settle(approval, OUTCOMES[action], user, note)
+    // Only now: nothing of a stranger's text is worked on.
+    const said = note === undefined ? undefined : this.#deps.redactor.redact(note.slice(0, MAX_NOTE_CHARS))
+    const settled = await this.#settle(approval, OUTCOMES[action], user, said)
     if (settled) return { effective: true, text: '' }
     return no(await this.#whyNot(id, action))
   }
@@ -75,19 +81,19 @@ export class Decisions {
 
   /** `y`, `n` or `a` as the whole message, while exactly one card is open here. True where it was an answer. */
   async typed(m: InboundMessage, user: User, workstream: Workstream): Promise<boolean> {
-    const [, letter, note] = /^\s*([yna])\s*(?:,\s*([\s\S]*\S)\s*)?$/i.exec(m.text) ?? []
-    if (letter === undefined || m.attachments.length > 0) return false
+    const answer = parseTypedAnswer(m.text)
+    if (!answer || m.attachments.length > 0) return false
     if (!mayDecide(user, m.author.bot, workstream, this.#deps.config)) return false
     const open = await openApprovals(this.#deps.store.db, workstream.id)
     const [approval] = open
     if (!approval || open.length !== 1 || (await this.#isElsewhere(m, approval))) return false
-    const outcome = ({ y: 'approved', n: 'rejected', a: 'always' } as const)[letter.toLowerCase() as 'y' | 'n' | 'a']
+    const outcome = ({ y: 'approved', n: 'rejected', a: 'always' } as const)[answer.letter]
     if (outcome === 'always' && !approval.always) {
       const first = await claimOnce(this.#deps.store.db, m.key, this.#deps.clock.now())
       if (first) await tell(this.#deps, m.location.to, { text: NO_ALWAYS_ALLOW })
       return true
     }
-    await this.#settle(approval, outcome, user, note, m.key)
+    await this.#settle(approval, outcome, user, answer.note, m.key)
     return true
   }
 
@@ -115,7 +121,9 @@ export class Decisions {
         ? { id, outcome: 'expired' as const, by: 'turnstone' }
         : { id, outcome: wished, by: user.name, ...(note === undefined ? {} : { note }) }
       const done = await settleApproval(tx, decision, now)
-      if (done) await queue.send(tx, { kind: 'turn', workstream })
+      if (!done) return undefined
+      await queue.cancel(tx, { kind: 'expire', approval: id })
+      await queue.send(tx, { kind: 'turn', workstream })
       return done
     })
     this.#deps.redraws.soon()
@@ -137,6 +145,7 @@ export class Decisions {
     const { store, clock, queue } = this.#deps
     await store.transaction(async (tx) => {
       await settleApproval(tx, { id, outcome: 'unshowable', by: 'turnstone' }, clock.now())
+      await queue.cancel(tx, { kind: 'expire', approval: id })
       await queue.send(tx, { kind: 'turn', workstream })
     })
   }

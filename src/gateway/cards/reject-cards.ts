@@ -16,6 +16,7 @@ export async function rejectCardsOf(
     for (const id of mine) {
       for (const approval of await openApprovals(tx.db, id)) {
         await settleApproval(tx, { id: approval.id, outcome: 'rejected', by: 'turnstone', note: why }, clock.now())
+        await queue.cancel(tx, { kind: 'expire', approval: approval.id })
         await queue.send(tx, { kind: 'turn', workstream: id })
         refused++
       }

@@ -40,6 +40,17 @@ import { Acceptor } from './accept-message.ts'
 import { missedConversations } from './missed-conversations.ts'
 
 const DAY_MS = 86_400_000
+/** What is read of a message, and of a person's name, characters: more than the platforms let people write. */
+const MAX_TEXT_CHARS = 65_536
+const MAX_NAME_CHARS = 200
+
+function bounded(person: Person): Person {
+  return { ...person, name: person.name.slice(0, MAX_NAME_CHARS).toWellFormed() }
+}
+
+function mapValues(args: Readonly<Record<string, string>>, change: (value: string) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(args).map(([key, value]) => [key, change(value)]))
+}
 
 /** Where everything from the platforms comes in; a message is accepted when its row is committed. */
 export class Inbox implements InboundHandler {
@@ -56,17 +67,21 @@ export class Inbox implements InboundHandler {
   }
 
   decision(d: InboundDecision): Promise<DecisionReceipt> {
-    return this.#decisions.press(d.note === undefined ? d : { ...d, note: this.#deps.redactor.redact(d.note) })
+    return this.#decisions.press(d)
   }
 
-  command(c: InboundCommand): Promise<CommandReply> {
-    return this.#commands.run({ ...c, by: this.#withoutSecrets(c.by), args: this.#argsWithoutSecrets(c) })
+  async command(c: InboundCommand): Promise<CommandReply> {
+    const { identities } = this.#deps
+    const cut = { ...c, by: bounded(c.by), args: mapValues(c.args, (value) => value.slice(0, MAX_TEXT_CHARS)) }
+    const known = !c.by.bot && (await identities.userOf(c.platform, c.by.id)) !== undefined
+    if (!known) return this.#commands.run(cut)
+    return this.#commands.run({ ...cut, by: this.#withoutSecrets(cut.by), args: this.#argsWithoutSecrets(cut) })
   }
 
   /** A token for `link` is the one secret that a command may hold. */
   #argsWithoutSecrets({ name, args }: InboundCommand): Readonly<Record<string, string>> {
     if (name === 'link' || (name === 'words' && this.#commands.parse(args.text ?? '')?.name === 'link')) return args
-    return Object.fromEntries(Object.entries(args).map(([key, value]) => [key, this.#deps.redactor.redact(value)]))
+    return mapValues(args, (value) => this.#deps.redactor.redact(value))
   }
 
   #withoutSecrets(person: Person): Person {
@@ -83,13 +98,15 @@ export class Inbox implements InboundHandler {
 
   async message(raw: InboundMessage): Promise<void> {
     const { store, identities, redactor } = this.#deps
+    if ((await wasSeen(store.db, raw.key)) || (await wasAccepted(store.db, raw.key))) return
+    const user = await identities.userOf(raw.platform, raw.author.id)
+    // Nothing of a stranger's text is worked on.
+    if (!user) return this.#unlinked(raw)
     // What is a secret is never stored, not even where a person wrote it.
-    const m = { ...raw, text: redactor.redact(raw.text), author: this.#withoutSecrets(raw.author) }
-    if ((await wasSeen(store.db, m.key)) || (await wasAccepted(store.db, m.key))) return
+    const text = redactor.redact(raw.text.slice(0, MAX_TEXT_CHARS).toWellFormed())
+    const m = { ...raw, text, author: this.#withoutSecrets(bounded(raw.author)) }
     // A sticker, say.
     if (m.addressed === 'thread' && !m.text.trim() && m.attachments.length === 0) return
-    const user = await identities.userOf(m.platform, m.author.id)
-    if (!user) return this.#unlinked(m)
     const workstream = await findOpenWorkstream(store.db, m.platform, m.location.to.id)
     if (!workstream && m.addressed === 'thread') return this.#afterClose(m, user)
     // Who decides need not be an accepted speaker, so this comes first.

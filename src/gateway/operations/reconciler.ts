@@ -1,10 +1,10 @@
 import { workstreamsWithOpenApproval } from '../../approval/approvals.ts'
-import { pruneSeen } from '../../store/seen.ts'
 import { workstreamsWaitingSince } from '../../turn/inbox-messages.ts'
 import { workstreamsUnderWay } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 import { sweepReactions } from '../reactions.ts'
+import { prune, startSweeping } from './prune.ts'
 
 /** How often it looks, ms. */
 const EVERY_MS = 60_000
@@ -30,14 +30,18 @@ export function startReconciler(deps: GatewayDeps, signal: AbortSignal): () => v
       await wakeForgottenWorkstreams(deps)
       deps.redraws.soon()
       sweep()
-      await pruneSeen(deps.store.db, deps.clock.now())
+      await prune(deps, signal)
     } catch (error) {
       if (!signal.aborted) deps.log.warn({ reason: messageOf(error) }, 'reconciliation failed')
     }
     if (!signal.aborted) cancel = deps.clock.after(EVERY_MS, () => void look())
   }
   void look()
-  return () => cancel()
+  const stopSweeping = startSweeping(deps, signal)
+  return () => {
+    cancel()
+    stopSweeping()
+  }
 }
 
 /** Workstreams with waiting messages or a turn under way, but no open card, get a job again. */

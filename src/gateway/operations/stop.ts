@@ -27,6 +27,7 @@ export async function stopWorkstream(
   return deps.store.transaction(async (tx) => {
     for (const approval of await openApprovals(tx.db, workstream.id)) {
       await settleApproval(tx, { id: approval.id, outcome: 'stopped', by }, at)
+      await deps.queue.cancel(tx, { kind: 'expire', approval: approval.id })
     }
     const turn = await requestStop(tx, workstream.id)
     if (turn !== undefined) await deps.signals.send(tx, stopSignal(turn))

@@ -116,7 +116,7 @@ describe('a turn that fails before it took its message', () => {
     const e = await engine({ model, file, clock })
     // Small rows fit, large ones do not.
     beside(file).exec(
-      "create trigger small before insert on journal when length(new.data) > 100000 begin select raise(abort, 'no room'); end",
+      "create trigger small before insert on blobs when length(new.bytes) > 100000 begin select raise(abort, 'no room'); end",
     )
     const bytes = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(300_000)])
     e.platform.files.set('big', bytes)

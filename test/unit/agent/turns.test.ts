@@ -186,6 +186,19 @@ describe('what only the provider understands', () => {
 })
 
 describe('usage', () => {
+  it('is charged to the person whose message is answered', async () => {
+    const e = await engine({
+      model: new ScriptedModel('one', 'two'),
+      config: (c) => ({ ...c, session: { ...c.session, speakers: 'linked' } }),
+    })
+    await e.inbox.message(message('alice', 'go', { id: 'm-36' }))
+    await until(() => e.platform.texts('m-36').length === 1)
+    await e.inbox.message(message('bob', 'and mine', { thread: 'm-36' }))
+    await until(() => e.platform.texts('m-36').length === 2)
+    const rows = await e.store.db.selectFrom('usage').select('user_name').orderBy('id').execute()
+    expect(rows.map((r) => r.user_name)).toEqual(['alice', 'bob'])
+  })
+
   it('of a failed answer is counted too', async () => {
     const model = new ScriptedModel(async function* () {
       yield { type: 'usage', usage: { input: 7, cacheRead: 3, cacheWrite: 0, output: 1 } }
@@ -251,7 +264,7 @@ describe('approvals', () => {
     expect(act.runs).toEqual([])
     expect(look.runs).toEqual(['b'])
     const tools = model.requests[1]?.messages.filter((m) => m.role === 'tool') ?? []
-    expect(tools.map((m) => textOf(m.content))).toEqual(['Denied by user: not today. It was not run.', 'look ran b'])
+    expect(tools.map((m) => textOf(m.content))).toEqual(['Rejected by alice: not today. It was not run.', 'look ran b'])
   })
 
   it('passes a note beside an approval on after the results', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,9 +7,11 @@ import { Kysely, SqliteDialect } from 'kysely'
 import { afterEach, expect, it } from 'vitest'
 import { openApprovals } from '../../../src/approval/approvals.ts'
 import { createPostLog } from '../../../src/channel/post-log.ts'
+import { readBlob } from '../../../src/store/blobs.ts'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { openStore, type Store } from '../../../src/store/store.ts'
 import { queuedMessages } from '../../../src/turn/inbox-messages.ts'
+import { readTurn, totalWeight } from '../../../src/turn/journal.ts'
 import { activeTurn } from '../../../src/turn/turns.ts'
 import { systemClock } from '../../../src/util/time.ts'
 import { findOpenWorkstream, findWorkstream } from '../../../src/workstream/workstreams.ts'
@@ -50,6 +53,14 @@ async function firstSchema(): Promise<string> {
   insert('jobs', { key: 'w1', state: 'queued', run_at: 0 })
   insert('jobs', { key: 'archive:w2', state: 'queued', run_at: 0 })
   insert('usage', { at: 1, user_name: 'alice', ws_id: 'w1', model: 'main', input: 7, cached: 3, output: 2 })
+  const image = { type: 'image', mime: 'image/png', base64: Buffer.from('an image').toString('base64') }
+  const row = { ws_id: 'w1', turn_id: 't1', created_at: 1 }
+  const items = [{ inbox: 1, author: 'alice', content: [{ type: 'text', text: 'x'.repeat(400) }, image] }]
+  insert('journal', { ...row, kind: 'user', data: JSON.stringify({ items }) })
+  insert('journal', { ...row, kind: 'started', data: JSON.stringify({ callId: 'c', tool: 'read_file', header: 'p' }) })
+  const result = { callId: 'c', tool: 'read_file', header: 'p', state: 'done', content: [image], isError: false }
+  insert('journal', { ...row, kind: 'result', data: JSON.stringify(result) })
+  insert('journal', { ...row, ws_id: 'w2', turn_id: 't2', kind: 'assistant', data: '{"text":"hi","calls":[]}' })
   insert('links', { channel: 'slack', external_id: 'U1', user_name: 'alice', created_at: 1 })
   await db.destroy()
   return file
@@ -80,6 +91,23 @@ it('brings a database of the first schema over, an open card and a waiting messa
   expect(used).toEqual({ cache_read: 3, cache_write: 0 })
 })
 
+it('E3b moves the images of old rows out of them, each once, and weighs the rows', async () => {
+  store = await openStore(await firstSchema())
+  const rows = await readTurn(store.db, 't1')
+  const sha256 = createHash('sha256').update('an image').digest('hex')
+  const ref = { type: 'image-ref', mime: 'image/png', sha256, bytes: 8 }
+  expect(rows).toMatchObject([{ items: [{ content: [{ type: 'text' }, ref] }] }, {}, { content: [ref] }])
+  expect(Buffer.from((await readBlob(store.db, sha256)) ?? []).toString()).toBe('an image')
+  expect(await store.db.selectFrom('blobs').select('sha256').execute()).toHaveLength(1)
+  const [user, started, result] = rows.map((r) => r.total)
+  expect(user).toBeGreaterThan(1600)
+  expect(user).toBeLessThan(1700)
+  expect(started).toBe(user)
+  expect(result).toBeGreaterThan(3100)
+  expect((await readTurn(store.db, 't2'))[0]?.total).toBeLessThan(20)
+  expect(await store.db.selectFrom('schema_version').select('version').execute()).toEqual([{ version: 3 }])
+})
+
 it('brings over a file that 0.1.0 wrote', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'turnstone-old-')), 'old.db')
   const handle = new Database(file)
@@ -98,4 +126,9 @@ it('brings over a file that 0.1.0 wrote', async () => {
   expect(card).toMatchObject({ platform: 'discord', id: '1577652170067542016' })
   const rejected = await db.selectFrom('approvals').select('id').where('state', '=', 'rejected').execute()
   expect(rejected).toHaveLength(2)
+  const texts = await db.selectFrom('posts').select('text').where('ref', 'is not', null).execute()
+  expect(new Set(texts.map((t) => t.text))).toEqual(new Set(['']))
+  const last = await db.selectFrom('journal').selectAll().orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow()
+  expect(await totalWeight(db, last.ws_id)).toBe(last.total)
+  expect(last.total).toBeGreaterThan(0)
 })

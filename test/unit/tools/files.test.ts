@@ -277,8 +277,12 @@ describe('edit_file', () => {
   it('counts a read in the same step', async () => {
     const b = toolBench()
     writeFileSync(join(b.root, 'f'), 'a')
-    await b.ready('read_file', { path: 'f' })
-    expect((await b.plan('edit_file', { path: 'f', old_string: 'a', new_string: 'b' })).kind).toBe('ready')
+    const edit = { path: 'f', old_string: 'a', new_string: 'b' }
+    expect((await b.plan('edit_file', edit)).kind).toBe('invalid')
+    const read = (await b.ready('read_file', { path: 'f' })).effects?.reads ?? []
+    expect(read).toEqual([join(b.root, 'f')])
+    const earlier = { reads: (path: string) => read.includes(path), contentOf: async () => undefined }
+    expect((await b.plan('edit_file', edit, { ...b.scope, earlier })).kind).toBe('ready')
   })
 })
 

@@ -91,8 +91,8 @@ describe('renderCard', () => {
   })
 })
 
-test('a view: sections begin messages, an open fence ends with its text, blank items are nothing', () => {
-  const parts = renderView(
+test('a view: sections begin messages, an open fence ends with its text, blank items are nothing', async () => {
+  const parts = await renderView(
     {
       turn: 'a',
       phase: 'done',
