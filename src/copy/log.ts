@@ -30,7 +30,7 @@ export const LOG = {
   interactionNotSaved: 'could not save a decision or command',
   jobEndNotStored: 'the end of a job could not be stored',
   jobFailed: 'a job failed and will run again',
-  jobsNotClaimed: 'jobs cannot be claimed; trying again in 1 s',
+  jobsNotClaimed: 'could not claim jobs; trying again every second',
   lineNotPosted: 'could not post a line',
   listening: 'listening',
   messageNotSaved: 'could not save a message',

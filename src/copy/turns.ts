@@ -23,8 +23,7 @@ export const GAVE_UP = (why: string): string => `I gave up after three attempts.
 export const MODEL_GONE = (alias: string, instead: string): string =>
   `The model ${alias} is no longer available, so ${instead} answers.`
 
-export const NO_EARLIER_MESSAGES =
-  'I could not read the earlier messages of this thread in time, so I answer without them.'
+export const NO_EARLIER_MESSAGES = 'I could not read the earlier messages of this thread, so I answer without them.'
 
 export const STOPPED = 'Stopped.'
 export const CUT_OFF_ABOVE = ' The text above was cut off.'

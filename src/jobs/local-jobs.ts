@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { LOG } from '../copy/log.ts'
 import type { Store, Tx } from '../store/store.ts'
+import { CalmLog } from '../util/calm-log.ts'
+import { messageOf } from '../util/errors.ts'
 import type { Log } from '../util/log.ts'
 import type { Clock } from '../util/time.ts'
 import { decodeJob, encodeJob, type Job } from './job.ts'
@@ -27,6 +29,7 @@ class LocalJobs implements LocalJobQueue {
   readonly #store: Store
   readonly #clock: Clock
   readonly #log: Log
+  readonly #calm: CalmLog
   readonly #abort = new AbortController()
   readonly #running = new Set<Promise<void>>()
   #handler: ((run: JobRun) => Promise<void>) | undefined
@@ -40,6 +43,7 @@ class LocalJobs implements LocalJobQueue {
     this.#store = store
     this.#clock = clock
     this.#log = log
+    this.#calm = new CalmLog(log, clock)
   }
 
   async send(tx: Tx, job: Job, { notBefore = 0 }: { notBefore?: number } = {}): Promise<void> {
@@ -102,7 +106,7 @@ class LocalJobs implements LocalJobQueue {
   }
 
   #claimFailed(error: unknown): void {
-    this.#log.error({ err: error }, LOG.jobsNotClaimed)
+    this.#calm.warn({ reason: messageOf(error) }, LOG.jobsNotClaimed)
     this.#wakeIn(1000)
   }
 

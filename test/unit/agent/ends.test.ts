@@ -283,8 +283,6 @@ describe('what merely helps', () => {
     const begun = clock.now()
     const shown = await soon(clock, () => e.platform.texts('s-8')[0], 5000)
     expect(clock.now() - begun).toBeLessThan(3500)
-    expect(shown).toBe(
-      '(I could not read the earlier messages of this thread in time, so I answer without them.)\nanswer',
-    )
+    expect(shown).toBe('(I could not read the earlier messages of this thread, so I answer without them.)\nanswer')
   })
 })
