@@ -27,7 +27,7 @@ import { Connection } from './connection.ts'
 import { download } from './files.ts'
 import { type InboundContext, isThread, type RawMessage } from './inbound.ts'
 import { onInteraction, type RawInteraction } from './interactions.ts'
-import { CHANNEL_TYPES, TIMES } from './limits.ts'
+import { CHANNEL_TYPES, TIMES, timeOf } from './limits.ts'
 import { channelOf, editOutgoing, findPost, removePost, sendOutgoing } from './posts.ts'
 import { Reader, readHistory } from './read-back.ts'
 import { openThread } from './threads.ts'
@@ -287,6 +287,10 @@ class DiscordAdapter implements ChannelAdapter {
       if (codeOf(error) === undefined) throw error
       this.#deps.log.info({ reason: messageOf(error), thread: to.id }, LOG.threadNotArchived)
     }
+  }
+
+  postedAt({ id }: MessageRef): number {
+    return timeOf(id)
   }
 
   permalink(to: Address, ref?: MessageRef): string {

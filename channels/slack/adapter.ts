@@ -17,7 +17,7 @@ import { CalmLog } from '../../src/util/calm-log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sleep } from '../../src/util/time.ts'
 import { EditPace } from '../canvas/edit-pace.ts'
-import { isDirect, permalinkOf, postTargetOf } from './address.ts'
+import { isDirect, msOf, permalinkOf, postTargetOf } from './address.ts'
 import { SlackApi } from './api.ts'
 import { createApp, type Self } from './app.ts'
 import { SlackCanvas } from './canvas.ts'
@@ -339,6 +339,10 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   async archive(): Promise<void> {}
+
+  postedAt({ id }: MessageRef): number {
+    return msOf(id)
+  }
 
   permalink(to: Address, ref?: MessageRef): string {
     return permalinkOf(to, ref, this.#who)

@@ -219,6 +219,8 @@ export interface ChannelAdapter {
   download(file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
   /** Archives a thread where the platform can. */
   archive(to: Address): Promise<void>
+  /** When the platform took the message, ms since the epoch; of the same clock as `InboundMessage.sentAt`. */
+  postedAt(ref: MessageRef): number
   /** A link to the message, or to the conversation without one. */
   permalink(to: Address, ref?: MessageRef): string
 }

@@ -23,6 +23,7 @@ import { audit } from '../../store/audit.ts'
 import { claimOnce, throttle } from '../../store/seen.ts'
 import { addressOfTurn } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
+import { sleep } from '../../util/time.ts'
 import { findWorkstream, type Workstream } from '../../workstream/workstreams.ts'
 import { mayDecide } from '../access.ts'
 import { type GatewayDeps, tell } from '../gateway-deps.ts'
@@ -35,6 +36,8 @@ const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always:
 const MAX_NOTE_CHARS = 8000
 
 const DAY_MS = 86_400_000
+/** How long a typed answer waits for the answer to its card's post, ms. */
+const ANSWER_WAITS_MS: readonly number[] = [50, 150, 300, 500]
 /** When a deleted message that is not known is looked for again, ms. */
 const LOOK_AGAIN_MS: readonly number[] = [200, 1000, 5000]
 
@@ -88,6 +91,7 @@ export class Decisions {
     const open = await openApprovals(this.#deps.store.db, workstream.id)
     const [approval] = open
     if (!approval || open.length !== 1 || (await this.#isElsewhere(m, approval))) return false
+    if (!(await this.#hasSeen(m, approval))) return false
     const outcome = ({ y: 'approved', n: 'rejected', a: 'always' } as const)[answer.letter]
     if (outcome === 'always' && !approval.always) {
       const first = await claimOnce(this.#deps.store.db, m.key, this.#deps.clock.now())
@@ -96,6 +100,21 @@ export class Decisions {
     }
     await this.#settle(approval, outcome, user, answer.note, m.key)
     return true
+  }
+
+  /** Whether the card was there when the message was written: what nobody saw nobody can answer. */
+  async #hasSeen({ platform, sentAt }: InboundMessage, { id }: Approval): Promise<boolean> {
+    const { adapters, store, clock } = this.#deps
+    const adapter = adapters.get(platform)
+    const posts = createPostLog(store, clock)
+    for (const wait of [...ANSWER_WAITS_MS, undefined]) {
+      const cards = [...(await posts.known(id))].flatMap(([key, ref]) => (isCard(key) ? [ref] : []))
+      if (cards.length > 0) return adapter !== undefined && cards.every((ref) => adapter.postedAt(ref) <= sentAt)
+      // Its post may be shown already, and the answer to it be on its way.
+      if (wait === undefined || !(await posts.pending(id)).some((p) => isCard(p.key))) break
+      await sleep(clock, wait)
+    }
+    return false
   }
 
   /** In a direct message: whether it is in another thread than the card. */
@@ -181,4 +200,8 @@ export class Decisions {
       return markCardMissing(tx, id)
     })
   }
+}
+
+function isCard(key: string): boolean {
+  return decodePostKey(key)?.kind === 'card'
 }

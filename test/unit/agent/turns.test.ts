@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openApprovals } from '../../../src/approval/approvals.ts'
+import { createPostLog } from '../../../src/channel/post-log.ts'
 import { PostRefusedError } from '../../../src/channel/post-once.ts'
 import { textOf } from '../../../src/model/message.ts'
 import { ModelError } from '../../../src/model/model-provider.ts'
@@ -33,6 +34,18 @@ const press = (e: Engine, approval: string, action: 'approve' | 'always' | 'reje
     by: { id: `u-${by}`, name: by, bot: false },
     ...(note === undefined ? {} : { note }),
   })
+
+/** The card of a conversation, once the gateway knows that it was posted. */
+async function cardShown(e: Engine, id: string) {
+  const card = await cardIn(e, id)
+  const posts = createPostLog(e.store, e.clock)
+  await until(async () => (await posts.known(card.approval)).size > 0)
+  return card
+}
+
+async function onlyWorkstream(e: Engine) {
+  return e.store.db.selectFrom('workstreams').select('id').executeTakeFirstOrThrow()
+}
 
 const cardIn = (e: Engine, id: string) => until(() => e.platform.cards(id).find((c) => c.state.kind === 'open'))
 
@@ -282,7 +295,7 @@ describe('approvals', () => {
     const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
     const e = await engine({ model, tools: [act] })
     await e.inbox.message(message('alice', 'go', { id: 'm-ten' }))
-    await cardIn(e, 'm-ten')
+    await cardShown(e, 'm-ten')
     await e.inbox.message(message('alice', 'yes', { thread: 'm-ten' }))
     await e.inbox.message(message('bob', 'y', { thread: 'm-ten' }))
     expect(act.runs).toEqual([])
@@ -291,6 +304,40 @@ describe('approvals', () => {
     await until(() => model.requests.length === 2)
     const said = model.requests[1]?.messages.flatMap((m) => (m.role === 'user' ? [textOf(m.content)] : []))
     expect(said).toEqual(['go', 'carefully', 'yes'])
+  })
+
+  it('A4: takes no answer that was written before its card was there', async () => {
+    const act = probeTool('act', { asks: true })
+    const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
+    const e = await engine({ model, tools: [act] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-early' }))
+    const early = message('alice', 'y', { thread: 'm-early' })
+    await cardShown(e, 'm-early')
+    await e.inbox.message({ ...early, sentAt: Date.now() - 60_000 })
+    expect((await openApprovals(e.store.db, (await onlyWorkstream(e)).id)).length).toBe(1)
+    await e.inbox.message(message('alice', 'y', { thread: 'm-early' }))
+    await until(() => act.runs.length === 1)
+  })
+
+  it('E6a: takes no typed answer while the card could not be posted: it is an ordinary message', async () => {
+    const act = probeTool('act', { asks: true })
+    const model = new ScriptedModel({ text: 'Shall I go on?', calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
+    const platform = new FakePlatform()
+    let down = true
+    platform.beforeSend = ({ kind }) => {
+      if (down && kind === 'card') throw new Error('503')
+    }
+    const e = await engine({ model, tools: [act], platform })
+    await e.inbox.message(message('alice', 'go', { id: 'm-unseen' }))
+    await until(() => platform.texts('m-unseen').some((t) => t.includes('Shall I go on?')))
+    await e.inbox.message(message('alice', 'y', { thread: 'm-unseen' }))
+    expect(act.runs).toEqual([])
+    expect((await openApprovals(e.store.db, (await onlyWorkstream(e)).id)).length).toBe(1)
+    down = false
+    await press(e, (await cardIn(e, 'm-unseen')).approval, 'approve')
+    await until(() => model.requests.length === 2)
+    const said = model.requests[1]?.messages.flatMap((m) => (m.role === 'user' ? [textOf(m.content)] : []))
+    expect(said).toEqual(['go', 'y'])
   })
 
   it('asks anew when what would run is not what was shown', async () => {
