@@ -7,8 +7,11 @@ import type {
 } from '../../src/channel/channel-adapter.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
 import { BUTTONS, LINK_FORM, NOT_IN_THIS_CHANNEL, NOT_SAVED, NOTE_FORM } from '../../src/copy/cards.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
+import type { Clock } from '../../src/util/time.ts'
+import { commitThenAcknowledge } from '../support/acknowledge.ts'
 import type { Api } from './api.ts'
 import { parseCustomId } from './cards.ts'
 import { type ChannelInfo, channelInfoOf } from './channel-directory.ts'
@@ -39,12 +42,15 @@ export interface RawInteraction {
 
 const TYPE = { command: 2, component: 3, modal: 5 } as const
 const ANSWER = { message: 4, deferred: 5, deferredUpdate: 6, modal: 9 } as const
+const UPDATE = { type: ANSWER.deferredUpdate }
+const DEFERRED = { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } }
 const LINK_FORM_ID = 'ts:link'
 const NO_PINGS = { parse: [], replied_user: false }
 
 export interface InteractionDeps {
   readonly api: Api
   readonly config: DiscordConfig
+  readonly clock: Clock
   readonly log: Log
   readonly inbound: InboundHandler
   /** The place if it is known: what an interaction tells of a channel may lack the thread's parent. */
@@ -52,8 +58,7 @@ export interface InteractionDeps {
 }
 
 /**
- * One press, command or form. It is acknowledged before anything else happens; one that could not be acknowledged has
- * failed for the person and does nothing. Does not reject.
+ * One press, command or form: committed, then acknowledged. Does not reject.
  */
 export async function onInteraction(deps: InteractionDeps, raw: RawInteraction): Promise<void> {
   try {
@@ -61,7 +66,7 @@ export async function onInteraction(deps: InteractionDeps, raw: RawInteraction):
     else if (raw.type === TYPE.component) await onPress(deps, raw)
     else if (raw.type === TYPE.modal) await onForm(deps, raw)
   } catch (error) {
-    deps.log.warn({ reason: messageOf(error), interaction: raw.id }, 'could not answer an interaction')
+    deps.log.warn({ reason: messageOf(error), interaction: raw.id }, LOG.interactionNotAnswered)
   }
 }
 
@@ -96,17 +101,30 @@ async function tellPrivately(
   }
 }
 
-/** Runs the handler; what it cannot store is said to the person. */
+interface Handling {
+  readonly ack: Record<string, unknown>
+  /** The acknowledgement shows a deferred message that the first private line fills. */
+  readonly placeholder: boolean
+}
+
+/** Runs the handler and acknowledges; what it cannot store is said to the person. */
 async function handled<T>(
   deps: InteractionDeps,
   raw: RawInteraction,
-  placeholder: boolean,
+  { ack, placeholder }: Handling,
   run: () => Promise<T>,
 ): Promise<T | undefined> {
+  let failed = true
+  const work = async (): Promise<T> => {
+    const result = await run()
+    failed = false
+    return result
+  }
   try {
-    return await run()
+    return await commitThenAcknowledge(deps.clock, work, () => acknowledge(deps, raw, ack))
   } catch (error) {
-    deps.log.error({ err: error, interaction: raw.id }, 'could not save a decision or command')
+    if (!failed) throw error
+    deps.log.error({ err: error, interaction: raw.id }, LOG.interactionNotSaved)
     await tellPrivately(deps, raw, NOT_SAVED, placeholder)
     return undefined
   }
@@ -115,36 +133,37 @@ async function handled<T>(
 async function onPress(deps: InteractionDeps, raw: RawInteraction): Promise<void> {
   const press = parseCustomId(raw.data?.custom_id ?? '')
   if (press?.action === 'note') return acknowledge(deps, raw, { type: ANSWER.modal, data: noteForm(press.approval) })
-  await acknowledge(deps, raw, { type: ANSWER.deferredUpdate })
-  if (press) await decide(deps, raw, { approval: press.approval, action: press.action })
+  if (!press) return acknowledge(deps, raw, UPDATE)
+  await decide(deps, raw, { approval: press.approval, action: press.action }, { ack: UPDATE, placeholder: false })
 }
 
 async function decide(
   deps: InteractionDeps,
   raw: RawInteraction,
   decision: { approval: string; action: DecisionAction; note?: string },
+  handling: Handling,
 ): Promise<void> {
   const by = personIn(raw)
-  const receipt = await handled(deps, raw, false, () => deps.inbound.decision({ platform: 'discord', by, ...decision }))
-  if (receipt?.text) await tellPrivately(deps, raw, receipt.text, false)
+  const receipt = await handled(deps, raw, handling, () =>
+    deps.inbound.decision({ platform: 'discord', by, ...decision }),
+  )
+  if (receipt && (receipt.text || handling.placeholder))
+    await tellPrivately(deps, raw, receipt.text, handling.placeholder)
 }
 
 async function onForm(deps: InteractionDeps, raw: RawInteraction): Promise<void> {
   const id = raw.data?.custom_id ?? ''
   const fields = fieldsOf(raw.data?.components ?? [])
   if (id === LINK_FORM_ID) {
-    await acknowledge(deps, raw, { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } })
     return runCommand(deps, raw, 'link', { token: (fields.get('token') ?? '').trim() })
   }
   const form = parseCustomId(id)
-  const update = raw.message
-    ? { type: ANSWER.deferredUpdate }
-    : { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } }
-  await acknowledge(deps, raw, update)
+  const handling = raw.message ? { ack: UPDATE, placeholder: false } : { ack: DEFERRED, placeholder: true }
   const note = (fields.get('note') ?? '').trim()
   const action = fields.get('choice')
   if (form && (action === 'approve' || action === 'reject'))
-    await decide(deps, raw, { approval: form.approval, action, ...(note ? { note } : {}) })
+    return decide(deps, raw, { approval: form.approval, action, ...(note ? { note } : {}) }, handling)
+  return acknowledge(deps, raw, handling.ack)
 }
 
 /** The values of a sent form, by custom id: text, or the first thing chosen. */
@@ -172,7 +191,6 @@ async function onCommand(deps: InteractionDeps, raw: RawInteraction): Promise<vo
   for (const { name: key, value } of raw.data?.options ?? []) if (value !== undefined) args[key] = String(value)
   if (name === 'link' && args.token === undefined)
     return acknowledge(deps, raw, { type: ANSWER.modal, data: linkForm() })
-  await acknowledge(deps, raw, { type: ANSWER.deferred, data: { flags: FLAGS.ephemeral } })
   await runCommand(deps, raw, name, args)
 }
 
@@ -195,7 +213,7 @@ async function runCommand(
     channel,
     ...(to ? { to } : {}),
   }
-  const reply = await handled(deps, raw, true, () => deps.inbound.command(command))
+  const reply = await handled(deps, raw, { ack: DEFERRED, placeholder: true }, () => deps.inbound.command(command))
   if (!reply) return
   const visible = !reply.private && (await showPublicly(deps, raw, channel, reply.text))
   await tellPrivately(deps, raw, visible ? '' : reply.text, true)
@@ -215,7 +233,7 @@ async function showPublicly(
     }
     return true
   } catch (error) {
-    deps.log.warn({ reason: messageOf(error), channel }, 'could not answer publicly; answering privately')
+    deps.log.warn({ reason: messageOf(error), channel }, LOG.answeredPrivately)
     return false
   }
 }

@@ -1,8 +1,11 @@
 import type { AckFn, App } from '@slack/bolt'
 import type { CommandReply, DecisionAction, InboundHandler, Person } from '../../src/channel/channel-adapter.ts'
 import { FORM_TOO_LATE, NOT_IN_THIS_CHANNEL, NOT_SAVED, NOTE_FORM, noteLength } from '../../src/copy/cards.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
+import type { Clock } from '../../src/util/time.ts'
+import { commitThenAcknowledge } from '../support/acknowledge.ts'
 import { isDirect } from './address.ts'
 import type { SlackApi } from './api.ts'
 import { ACTION } from './cards.ts'
@@ -24,6 +27,7 @@ const ACTIONS: Readonly<Record<string, DecisionAction>> = {
 export interface InteractionDeps {
   readonly api: SlackApi
   readonly poster: Poster
+  readonly clock: Clock
   readonly log: Log
   readonly command: string
   readonly channels: readonly string[]
@@ -39,7 +43,7 @@ interface Where {
   readonly url?: string
 }
 
-/** Buttons, modals and the slash command. Each is acknowledged before anything else is done. */
+/** Buttons, modals and the slash command: each is committed, then acknowledged. */
 export class Interactions {
   readonly #deps: InteractionDeps
 
@@ -55,11 +59,10 @@ export class Interactions {
   }
 
   async #press(ack: () => Promise<void>, body: Json): Promise<void> {
-    await ack()
     const [action] = listIn(body, 'actions')
     const decision = ACTIONS[textIn(action, 'action_id') ?? '']
     const approval = textIn(action, 'value')
-    if (!approval) return
+    if (!approval) return ack()
     const container = objectIn(body, 'container')
     const thread = textIn(container, 'thread_ts') ?? textIn(objectIn(body, 'message'), 'thread_ts')
     const channel = textIn(container, 'channel_id') ?? textIn(objectIn(body, 'channel'), 'id') ?? ''
@@ -68,22 +71,27 @@ export class Interactions {
     const by = personOf(objectIn(body, 'user'))
     if (textIn(action, 'action_id') === ACTION.note) {
       const view = noteModal(approval, { channel, ...(thread ? { thread } : {}) })
+      await ack()
       return this.#open(textIn(body, 'trigger_id') ?? '', view, by, where)
     }
-    if (decision) await this.#decide({ approval, action: decision, by }, where)
+    if (!decision) return ack()
+    await this.#decide({ approval, action: decision, by }, where, ack)
   }
 
   async #decide(
     d: { approval: string; action: DecisionAction; note?: string; by: Person },
     where: Where,
+    ack: () => Promise<void>,
   ): Promise<void> {
-    try {
-      const receipt = await this.#handler().decision({ platform: 'slack', ...d })
-      await this.#tell(d.by, where, receipt.text)
-    } catch (error) {
-      this.#deps.log.error({ reason: messageOf(error), approval: d.approval }, 'could not save a decision')
-      await this.#tell(d.by, where, NOT_SAVED)
+    const work = async (): Promise<string> => {
+      try {
+        return (await this.#handler().decision({ platform: 'slack', ...d })).text
+      } catch (error) {
+        this.#deps.log.error({ reason: messageOf(error), approval: d.approval }, LOG.decisionNotSaved)
+        return NOT_SAVED
+      }
     }
+    await this.#tell(d.by, where, await commitThenAcknowledge(this.#deps.clock, work, ack))
   }
 
   /** A trigger lives three seconds. */
@@ -91,7 +99,7 @@ export class Interactions {
     try {
       await this.#deps.api.call('views.open', { trigger_id: trigger, view })
     } catch (error) {
-      this.#deps.log.warn({ reason: messageOf(error), code: codeOf(error) }, 'could not open a form')
+      this.#deps.log.warn({ reason: messageOf(error), code: codeOf(error) }, LOG.formNotOpened)
       await this.#tell(by, where, FORM_TOO_LATE)
     }
   }
@@ -106,26 +114,23 @@ export class Interactions {
       ...(note && note.length <= LIMITS.note ? {} : { [FIELD.note]: noteLength(LIMITS.note) }),
     }
     if (!decision || Object.keys(errors).length > 0) return ack({ response_action: 'errors', errors })
-    await ack()
     const approval = textIn(metadata, 'approval')
-    if (!approval) return
+    if (!approval) return ack()
     const thread = textIn(metadata, 'thread')
     const where = { channel: textIn(metadata, 'channel') ?? '', ...(thread ? { thread } : {}) }
-    await this.#decide({ approval, action: decision, note, by: personOf(objectIn(body, 'user')) }, where)
+    await this.#decide({ approval, action: decision, note, by: personOf(objectIn(body, 'user')) }, where, ack)
   }
 
   async #linked(ack: AckFn<unknown>, body: Json): Promise<void> {
-    await ack()
     const { values, metadata } = submission(body)
     const url = textIn(metadata, 'url')
     const where = { channel: textIn(metadata, 'channel') ?? '', ...(url ? { url } : {}) }
     const token = (textIn(values[FIELD.token], 'value') ?? '').trim()
     const key = `view:${textIn(objectIn(body, 'view'), 'id') ?? ''}`
-    await this.#run({ key, name: 'link', args: { token }, by: personOf(objectIn(body, 'user')) }, where)
+    await this.#run({ key, name: 'link', args: { token }, by: personOf(objectIn(body, 'user')) }, where, ack)
   }
 
   async #command(ack: () => Promise<void>, body: Json): Promise<void> {
-    await ack()
     const channel = textIn(body, 'channel_id') ?? ''
     const url = textIn(body, 'response_url')
     const where: Where = { channel, ...(url ? { url } : {}) }
@@ -134,25 +139,31 @@ export class Interactions {
     const trigger = textIn(body, 'trigger_id') ?? ''
     const text = (textIn(body, 'text') ?? '').trim()
     const link = /^link(?:\s+(\S+))?$/i.exec(text)
-    if (link?.[1]) return this.#run({ key: trigger, name: 'link', args: { token: link[1] }, by }, where)
+    if (link?.[1]) return this.#run({ key: trigger, name: 'link', args: { token: link[1] }, by }, where, ack)
+    if (link) await ack()
     if (link) return this.#open(trigger, linkModal({ channel, url: url ?? '' }), by, where)
     const { channels } = this.#deps
-    if (channels.length > 0 && !channels.includes(channel) && !isDirect(channel))
+    if (channels.length > 0 && !channels.includes(channel) && !isDirect(channel)) {
+      await ack()
       return this.#tell(by, where, NOT_IN_THIS_CHANNEL)
-    await this.#run({ key: trigger, name: 'words', args: { text }, by }, where)
+    }
+    await this.#run({ key: trigger, name: 'words', args: { text }, by }, where, ack)
   }
 
   async #run(
     c: { key: string; name: string; args: Readonly<Record<string, string>>; by: Person },
     where: Where,
+    ack: () => Promise<void>,
   ): Promise<void> {
-    try {
-      const reply = await this.#handler().command({ platform: 'slack', channel: where.channel, ...c })
-      await this.#reply(c.by, where, reply)
-    } catch (error) {
-      this.#deps.log.error({ reason: messageOf(error), command: c.name }, 'a command failed')
-      await this.#tell(c.by, where, NOT_SAVED)
+    const work = async (): Promise<CommandReply> => {
+      try {
+        return await this.#handler().command({ platform: 'slack', channel: where.channel, ...c })
+      } catch (error) {
+        this.#deps.log.error({ reason: messageOf(error), command: c.name }, LOG.commandFailed)
+        return { text: NOT_SAVED, private: true }
+      }
     }
+    await this.#reply(c.by, where, await commitThenAcknowledge(this.#deps.clock, work, ack))
   }
 
   #handler(): InboundHandler {
@@ -183,7 +194,7 @@ export class Interactions {
         if (reply.private) await this.#deps.poster.postEphemeral(address, to.id, body)
         else await this.#deps.poster.post(address, { body })
       } catch (error) {
-        this.#deps.log.warn({ reason: messageOf(error) }, 'could not show the answer to a command')
+        this.#deps.log.warn({ reason: messageOf(error) }, LOG.commandAnswerNotShown)
       }
     }
   }

@@ -139,16 +139,6 @@ export async function markCardUpToDate(db: Db, approval: Approval): Promise<void
     .execute()
 }
 
-/** The card of an open approval is gone: it is posted again, after a crash too. */
-export async function markCardLost(tx: Tx, id: string): Promise<void> {
-  await tx.db
-    .updateTable('approvals')
-    .set({ card_up_to_date: 0 })
-    .where('id', '=', id)
-    .where('state', '=', 'open')
-    .execute()
-}
-
 /**
  * What the calls of decided approvals would have done is forgotten, where the decision was made before `before`, ms since
  * the epoch, and its card shows it; names, headers and hashes stay. At most `limit`; how many there were.
@@ -171,6 +161,18 @@ export async function dropPayloads(tx: Tx, before: number, limit: number): Promi
       .execute()
   }
   return rows.length
+}
+
+/** The card of an approval is gone. False where the approval is not open any more: nobody needs its card. */
+export async function markCardMissing(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx.db
+    .updateTable('approvals')
+    .set({ card_up_to_date: 0 })
+    .where('id', '=', id)
+    .where('state', '=', 'open')
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 function toApproval(row: Row): Approval {

@@ -38,7 +38,7 @@ export interface RunContext {
   readonly signal: AbortSignal
   /** Must not throw. */
   readonly progress: (update: Progress) => void
-  /** The call's time limit stands still until the answer. Rejects with the signal's reason. */
+  /** The call's time limit pauses until the answer. Rejects with the signal's reason. */
   readonly ask: (question: Question) => Promise<QuestionAnswer>
   /** Characters the result may have; a tool need not cut its result, but may stop early. */
   readonly resultLimit: number

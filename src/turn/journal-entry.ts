@@ -44,7 +44,13 @@ export type JournalEntry =
   | { readonly kind: 'notice'; readonly text: string; readonly tone: 'info' | 'error' }
   /** The provider refused an image: those before this row are sent as notes from now on. */
   | { readonly kind: 'images-refused' }
-  | { readonly kind: 'end'; readonly state: 'done' | 'failed' | 'stopped' }
+  /** `why`: of a failed turn, for people. `by`: who stopped it. */
+  | {
+      readonly kind: 'end'
+      readonly state: 'done' | 'failed' | 'stopped'
+      readonly why?: string
+      readonly by?: string
+    }
 
 export interface UserItem {
   /** Inbox row. */

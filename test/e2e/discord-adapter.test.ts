@@ -54,6 +54,8 @@ class Gateway implements InboundHandler {
   receipt: DecisionReceipt = { effective: true, text: '' }
   reply: CommandReply = { text: 'fine', private: true }
   broken = false
+  /** Decisions that were handed over, held or not. */
+  begun = 0
   hold: Promise<unknown> = Promise.resolve()
 
   async message(m: InboundMessage): Promise<void> {
@@ -61,6 +63,7 @@ class Gateway implements InboundHandler {
     if (!this.messages.some(({ key }) => key === m.key)) this.messages.push(m)
   }
   async decision(d: InboundDecision): Promise<DecisionReceipt> {
+    this.begun++
     await this.hold
     if (this.broken) throw new Error('disk full')
     this.decisions.push(d)
@@ -90,12 +93,15 @@ let store: Store
 let posts: PostLog
 let adapters: ChannelAdapter[]
 
-function make(config: Partial<DiscordConfig> = {}, token = sim.token): ChannelAdapter {
-  const log = createLog('silent', createRedactor([]))
+function make(
+  config: Partial<DiscordConfig> = {},
+  token = sim.token,
+  log = createLog('silent', createRedactor([])),
+): ChannelAdapter {
   const adapter = createDiscordAdapter({
     config: { guild: '', channels: [], bots: [], archive_minutes: 1440, api_url: sim.apiUrl, ...config },
     token,
-    tools: { clock, log, locks: createLocalLocks(), commands: COMMANDS },
+    deps: { clock, log, locks: createLocalLocks(), commands: COMMANDS },
   })
   adapters.push(adapter)
   return adapter
@@ -294,6 +300,45 @@ describe('connection', () => {
     expect(adapter.state().state).toBe('starting')
     await until(() => adapter.state().state === 'ready')
   })
+
+  test('N2 one client makes one attempt at a time, waits longer each time, and says the same thing once a minute', async () => {
+    const lines: string[] = []
+    const log = createLog('debug', createRedactor([]), (line) => lines.push(line))
+    sim.gateway.upgradeStatus = 502
+    const adapter = make({}, sim.token, log)
+    await adapter.start(gateway)
+    // The clock stands still: nothing may be tried before it goes on.
+    await new Promise((next) => setTimeout(next, 2500))
+    expect(sim.gateway.upgrades).toBe(1)
+    for (const wait of [1000, 2000, 5000]) {
+      await clock.advance(wait - 100)
+      const before = sim.gateway.upgrades
+      await clock.advance(101)
+      await until(() => sim.gateway.upgrades === before + 1)
+      await new Promise((next) => setTimeout(next, 700))
+      expect(sim.gateway.upgrades).toBe(before + 1)
+    }
+    const told = lines.filter((l) => l.includes('502')).map((l) => (JSON.parse(l) as { msg: string }).msg)
+    expect(told.toSorted()).toEqual([...new Set(told)].toSorted())
+    sim.gateway.upgradeStatus = undefined
+    await until(() => adapter.state().state === 'ready', 30_000)
+    expect(sim.gateway.open).toBe(1)
+    expect(sim.gateway.sessions).toHaveLength(1)
+  }, 60_000)
+
+  test('N2 a connection that is lost later is tried again with the same waits', async () => {
+    const adapter = await started()
+    await clock.advance(61_000)
+    sim.gateway.upgradeStatus = 502
+    sim.gateway.terminate()
+    await until(() => sim.gateway.upgrades === 2)
+    const after = sim.gateway.upgrades
+    await new Promise((next) => setTimeout(next, 2500))
+    expect(sim.gateway.upgrades - after).toBeLessThanOrEqual(1)
+    sim.gateway.upgradeStatus = undefined
+    await until(() => adapter.state().state === 'ready', 30_000)
+    expect(sim.gateway.open).toBe(1)
+  }, 60_000)
 
   test('a lost connection is resumed; a session that is gone begins anew and reads back', async () => {
     const adapter = await started()
@@ -743,7 +788,7 @@ describe('approvals', () => {
     expect(gateway.decisions[0]).toMatchObject({ action: 'reject', note: 'not today' })
   })
 
-  test('a slow store: acknowledged at once, twice pressed, told privately; a broken one says so', async () => {
+  test('T1: a press is committed, then acknowledged; after 2 s in any case. A broken store says so', async () => {
     const adapter = await started()
     const ref = await adapter.send(at(room), { kind: 'card', card: card('ls') }, 'approval:5', async () => {})
     const held = Promise.withResolvers<void>()
@@ -751,8 +796,11 @@ describe('approvals', () => {
     gateway.receipt = { effective: false, text: `Already decided. ${'word '.repeat(700)}` }
     const id = `ts:approve:${card('').approval}`
     const presses = [sim.press(ann, ref.id, id), sim.press(ann, ref.id, id)]
-    for (const p of presses) expect((await p.outcome).kind).toBe('deferredUpdate')
-    await clock.advance(5000)
+    while (gateway.begun < 2) await new Promise((next) => setTimeout(next, 2))
+    await clock.advance(1900)
+    await new Promise((next) => setTimeout(next, 30))
+    expect(sim.requestsTo('POST', /callback$/)).toHaveLength(0)
+    for (const p of presses) expect((await settled(p.outcome)).kind).toBe('deferredUpdate')
     held.resolve()
     await until(() => sim.ephemerals(ann.id).length === 4)
     gateway.broken = true
@@ -761,7 +809,7 @@ describe('approvals', () => {
     expect(bad.followups[0]?.content).toContain("couldn't save that, so nothing was changed")
   })
 
-  test('a press that cannot be acknowledged does nothing', async () => {
+  test('T1: a press that cannot be acknowledged was decided, once', async () => {
     const adapter = await started()
     const ref = await adapter.send(at(room), { kind: 'card', card: card('ls') }, 'approval:6', async () => {})
     sim.faults.on({
@@ -773,7 +821,7 @@ describe('approvals', () => {
     sim.press(ann, ref.id, `ts:approve:${card('').approval}`)
     await until(() => sim.requestsTo('POST', /callback$/).length === 1)
     await clock.advance(100)
-    expect(gateway.decisions).toEqual([])
+    expect(gateway.decisions).toHaveLength(1)
     expect(adapter.state().state).toBe('ready')
   })
 })
@@ -819,8 +867,8 @@ test("with the real clock and Discord's limits on, a long answer comes without a
   sim.rateLimits.enabled = true
   const log = createLog('silent', createRedactor([]))
   const config: DiscordConfig = { guild: '', channels: [], bots: [], archive_minutes: 60, api_url: sim.apiUrl }
-  const tools = { clock: systemClock, log, locks: createLocalLocks(), commands: [] }
-  const adapter = createDiscordAdapter({ config, token: sim.token, tools })
+  const deps = { clock: systemClock, log, locks: createLocalLocks(), commands: [] }
+  const adapter = createDiscordAdapter({ config, token: sim.token, deps })
   adapters.push(adapter)
   await adapter.start(gateway)
   const canvas = adapter.canvas(at(room), 'turn-x', posts)

@@ -222,7 +222,7 @@ describe('buttons, modals, commands', () => {
     return { room, root, ref }
   }
 
-  test('a press is acknowledged at once and its receipt is private; a failing store says so', async () => {
+  test('T1: a press is committed, then acknowledged, after 2 s in any case; its receipt is private; a failing store says so', async () => {
     bench = await Bench.start()
     const { room, root, ref } = await posted()
     let release: () => void = () => {}
@@ -234,6 +234,8 @@ describe('buttons, modals, commands', () => {
       return { effective: false, text: 'Only ada may decide.' }
     }
     const press = bench.sim.press(bench.ada, room, ref.id, 'ts:reject')
+    await expect.poll(() => bench.inbound.decisions.length).toBe(1)
+    expect(press.delivery.state).not.toBe('acked')
     await press.ack
     expect(press.delivery.state).toBe('acked')
     expect(bench.inbound.decisions).toMatchObject([{ approval: 'a1b2c3', action: 'reject', by: { id: bench.ada } }])
