@@ -233,6 +233,14 @@ const MIN_VALUE_CHARS = 8
  * they were taken out of texts, nothing that names them could be said or run.
  */
 export function looksSecret(value: string): boolean {
-  if (value.length < MIN_VALUE_CHARS || new Set(value).size < 5) return false
+  if (value.length < MIN_VALUE_CHARS || new Set(value).size < 5 || isPath(value)) return false
   return !value.split(/[\s_.,:;/@\\~-]+/).every(isPlainWord)
+}
+
+/** A path or an address by its beginning, unless a part of it is as mixed as base64. */
+export function isPath(value: string): boolean {
+  if (!/^(?:~|\.{0,2})\/|^[A-Za-z]:\\|^\w{2,12}:\/\//.test(value)) return false
+  const random = (part: string): boolean =>
+    part.length >= 16 && /\d/.test(part) && /[a-z]/.test(part) && /[A-Z]/.test(part)
+  return !value.split(/[/\\]/).some(random)
 }

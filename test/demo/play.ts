@@ -76,7 +76,11 @@ async function approved(scene: Scene, sabotage: boolean): Promise<void> {
   scene.checks.check('it has all four buttons', card.buttons.length === 4, card.buttons.join())
   await press(scene, card, sabotage ? 'reject' : 'approve')
   const text = await answer(scene, 'returned')
-  scene.checks.check('the approved command has run', text.includes('hello from bash') && !text.includes('not run'), text)
+  scene.checks.check(
+    'the approved command has run',
+    text.includes('hello from bash') && !text.includes('not run'),
+    text,
+  )
   const closed = await until(
     () => scene.world.cards(scene.conversation).find((c) => c.id === card.id && c.buttons.length === 0),
     PATIENCE,
