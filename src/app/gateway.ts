@@ -3,6 +3,7 @@ import { createChannels } from '../../channels/index.ts'
 import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
 import type { Config } from '../config/config.ts'
+import { ownSecrets } from '../config/secrets.ts'
 import { HEALTH } from '../copy/health.ts'
 import { redrawCards } from '../gateway/cards/card-painter.ts'
 import { commandSpecs } from '../gateway/commands/list.ts'
@@ -198,6 +199,8 @@ class GatewayProcess implements Gateway {
       ownPaths: own.flatMap((path) => [path, realOf(path)]),
       env: this.#env,
       passEnv: sandbox.env,
+      ownSecrets: ownSecrets(this.#config.secrets),
+      redactor: this.#redactor,
     }
   }
 

@@ -144,10 +144,15 @@ export function secretValues(secrets: Secrets, env: Env, databaseUrl: string): s
   const values = ownSecrets(secrets)
   for (const [name, value] of Object.entries(env)) {
     if (value && isSecret(name, value)) values.push(value)
+    values.push(...passwordOf(value))
   }
-  const password = /^[a-z]+:\/\/[^:@/]*:([^@]+)@/.exec(databaseUrl)?.[1]
-  if (password && !isPlainWord(password)) values.push(password, decoded(password))
-  return [...new Set(values)]
+  return [...new Set([...values, ...passwordOf(databaseUrl)])]
+}
+
+/** Of an address, as it is written there and as it is. */
+function passwordOf(address = ''): string[] {
+  const password = /^[a-z][a-z0-9+.-]*:\/\/[^:@/]*:([^@/]+)@/.exec(address)?.[1]
+  return password === undefined || isPlainWord(password) ? [] : [password, decoded(password)]
 }
 
 function decoded(text: string): string {
