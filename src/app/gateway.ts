@@ -105,7 +105,7 @@ class GatewayProcess implements Gateway {
   async start(): Promise<void> {
     const { http, databaseFile } = this.#config
     this.#http = await startHttpServer(
-      http,
+      { host: http.host, port: http.port, publicUrl: http.public_url },
       { health: () => this.#health(), metrics: () => this.#metrics.text(), slack: () => this.#slackRequest },
       this.#log,
     )

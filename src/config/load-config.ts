@@ -93,6 +93,7 @@ const PROGRAM = resolve(import.meta.dirname, '../..')
 
 /** Tools may write anywhere in the workspace, so nothing of ours lies there. */
 function checkWorkspace(root: string, own: readonly (string | undefined)[], where: string): void {
+  if (root === '/') bad(WORKSPACE.system(root))
   const inside = own.find((path) => path !== undefined && isAbsolute(path) && isBelow(realPlace(path), root))
   if (inside !== undefined) bad(`${where}: ${WORKSPACE.holdsOwn(root, inside)}`)
 }
