@@ -5,6 +5,7 @@ import type { JobRun } from '../jobs/job-queue.ts'
 import type { Tx } from '../store/store.ts'
 import { finishMessages, queuedMessages, stopQueued } from '../turn/inbox-messages.ts'
 import { append, type JournalEntry } from '../turn/journal.ts'
+import { redactEntry } from '../turn/redact-entry.ts'
 import { resumePoint, startedHeader } from '../turn/resume.ts'
 import { stopSignal } from '../turn/turn.ts'
 import { TurnJournal } from '../turn/turn-journal.ts'
@@ -153,7 +154,8 @@ async function openThread(
     await markOpened(tx, workstream.id, to.id, to)
     await moveTurn(tx, taken.turn, to)
     if (notice === undefined) return
-    await append(tx, taken.claim, taken.turn, [{ kind: 'notice', text: notice, tone: 'info' }], deps.clock.now())
+    const entry = redactEntry({ kind: 'notice', text: notice, tone: 'info' }, deps.redactor)
+    await append(tx, taken.claim, taken.turn, [entry], deps.clock.now())
   })
   return to
 }

@@ -13,6 +13,8 @@ const MIN_SECRET_CHARS = 6
 
 export interface Redactor {
   redact(value: string): Redacted
+  /** The first `max` characters at most, redacted: where the cut may go through a secret, it comes before it. */
+  head(value: string, max: number): Redacted
   /** Whether `redact` would change it. */
   containsSecret(value: string): boolean
   /** For text that comes in pieces: what may still become part of a secret is held back, however long it is. */
@@ -36,6 +38,9 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
   }
   return {
     redact: (text) => redact(text) as Redacted,
+    head(text, max) {
+      return (text.length <= max ? redact(text) : new RedactedStream(spellings).push(text.slice(0, max))) as Redacted
+    },
     containsSecret: (text) => redact(text) !== text,
     stream: () => new RedactedStream(spellings),
   }
