@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { CatalogTool, ReadyPlan, RunContext, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { noteProcess } from '../src/util/left-processes.ts'
+import type { Redactor } from '../src/util/redact.ts'
 import { runProcess } from '../src/util/run-process.ts'
 import type { Clock } from '../src/util/time.ts'
 import { oneLine, plainTerminal } from '../src/util/visible.ts'
@@ -27,8 +28,12 @@ export interface BashDeps {
   readonly runAs: RunAs | undefined
   /** The gateway's environment, from which the script's is taken. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Names that pass to the script although they look like secrets. */
+  /** Names that pass to the script besides the plain ones. */
   readonly passEnv: readonly string[]
+  /** Values that never pass to it. */
+  readonly ownSecrets: readonly string[]
+  /** What it prints loses its secrets before it is cut. */
+  readonly redactor: Redactor
 }
 
 /** A script in a process group of its own, as the workspace's user, with a scrubbed environment. */
@@ -65,7 +70,7 @@ function headerOf(command: string, { timeout, stop_on_error }: Args): string {
 async function run(
   job: { command: string; timeoutMs: number; stopOnError: boolean; cwd: string },
   { signal, progress }: RunContext,
-  { runAs, env, passEnv, clock }: BashDeps,
+  { runAs, env, passEnv, ownSecrets, redactor, clock }: BashDeps,
 ): Promise<ToolResult> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-'))
   const note = noteProcess(folder)
@@ -74,21 +79,27 @@ async function run(
     await writeFile(script, job.command, { mode: 0o600 })
     if (runAs) for (const path of [folder, script]) await chown(path, runAs.uid, runAs.gid)
     const output = new OutputCollector()
+    const pieces = { stdout: redactor.stream(), stderr: redactor.stream() }
     const result = await runProcess(
       {
         command: 'bash',
         args: ['-o', 'pipefail', ...(job.stopOnError ? ['-e'] : []), script],
         cwd: job.cwd,
-        env: { ...scrubEnv(env, passEnv), PWD: job.cwd, ...(runAs ? { HOME: job.cwd, USER: 'nobody' } : {}) },
+        env: {
+          ...scrubEnv(env, passEnv, ownSecrets),
+          PWD: job.cwd,
+          ...(runAs ? { HOME: job.cwd, USER: 'nobody' } : {}),
+        },
         timeoutMs: job.timeoutMs,
         signal,
         ...(runAs ? { as: runAs } : {}),
         onStart: note.started,
-        onOutput: (stream, text) => progress({ kind: 'output', text: output.add(stream, text) }),
+        onOutput: (stream, text) => progress({ kind: 'output', text: output.add(stream, pieces[stream].push(text)) }),
       },
       clock,
     )
     signal.throwIfAborted()
+    for (const stream of ['stdout', 'stderr'] as const) output.add(stream, pieces[stream].end())
     return toResult(plainTerminal(output.text()), result, job)
   } finally {
     note.remove()

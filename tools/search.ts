@@ -5,6 +5,7 @@ import { failure, success } from '../src/tool/run-plan.ts'
 import { runProcess } from '../src/util/run-process.ts'
 import type { Clock } from '../src/util/time.ts'
 import { PathError, type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
+import { linkedSecrets, looksLikeKeyFile } from '../src/workspace/secret-files.ts'
 import type { RunAs } from '../src/workspace/workspace.ts'
 import file from './search.json' with { type: 'json' }
 import { type Chosen, chooseFiles } from './support/choose-files.ts'
@@ -73,6 +74,9 @@ async function run(
   const own = deps.ownPaths
   const may = (path: string): boolean => scope.mayRead(path) && !own.some((o) => path === o || path.startsWith(`${o}/`))
   const chosen = await chooseFiles(place.path, may, signal)
+  // Beside its name, by which it is chosen, a file is looked at only where something was found.
+  const linked = linkedSecrets(scope.root)
+  let secret = 0
   const hits: FileHits[] = []
   let raw = 0
   for (let at = 0; at < chosen.files.length || at === 0; at += FILES_PER_GREP) {
@@ -83,15 +87,21 @@ async function run(
       cwd: scope.root,
     })
     if (typeof found === 'string') return failure(`Error: ${found}`)
-    for (const hit of found) raw += hit.lines.reduce((n, line) => n + line.length, 0)
-    hits.push(...found)
+    for (const hit of found) {
+      // A file that was named was judged and perhaps approved.
+      if (hit.path !== place.path && ((await linked(hit.path)) || (await looksLikeKeyFile(hit.path)))) secret++
+      else {
+        raw += hit.lines.reduce((n, line) => n + line.length, 0)
+        hits.push(hit)
+      }
+    }
     if (raw > MAX_KEPT_CHARS) break
   }
   const shown = hits.map((h) => ({
     ...h,
     path: relative(scope.root, h.path).startsWith('..') ? h.path : relative(scope.root, h.path),
   }))
-  return success([showHits(shown), ...remarks(chosen)].join('\n\n'))
+  return success([showHits(shown), ...remarks({ ...chosen, withheld: chosen.withheld + secret })].join('\n\n'))
 }
 
 function remarks({ withheld, truncated }: Chosen): string[] {

@@ -77,7 +77,8 @@ export async function executeCalls(
     const run = { signal: context.signal, progress: showTail(context, call.id), ask, resultLimit: limitNow() }
     const { clock, config } = context.deps
     const result = await runPlan(plan, run, { clock, timeLimitMs: config.tools.timeout * 1000 })
-    const content = fitForModel(context, limitedContent(result, limitNow()))
+    // A cut through a secret would leave parts that nobody can tell.
+    const content = limitedContent({ ...result, content: fitForModel(context, result.content) }, limitNow())
     // The results of a step share what is left of the window.
     used += estimateTokens([{ role: 'tool', callId: call.id, name: tool, content }])
     const entry: ResultEntry = {

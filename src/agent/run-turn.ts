@@ -8,6 +8,7 @@ import { aliasInUse } from '../model/model-registry.ts'
 import type { Tx } from '../store/store.ts'
 import { finishMessages, queuedMessages, stopQueued } from '../turn/inbox-messages.ts'
 import { append } from '../turn/journal.ts'
+import { redactEntry } from '../turn/redact-entry.ts'
 import { resumePoint } from '../turn/resume.ts'
 import { TurnJournal } from '../turn/turn-journal.ts'
 import {
@@ -128,11 +129,12 @@ async function beginTurn(
 
 async function tellOfModel(
   tx: Tx,
-  { models, clock }: AgentDeps,
+  { models, clock, redactor }: AgentDeps,
   of: { claim: Claim; turn: string; gone: string; alias: string },
 ): Promise<void> {
   const text = MODEL_GONE(of.gone, models.label(of.alias))
-  await append(tx, of.claim, of.turn, [{ kind: 'notice', text, tone: 'info' }], clock.now())
+  const entry = redactEntry({ kind: 'notice', text, tone: 'info' }, redactor)
+  await append(tx, of.claim, of.turn, [entry], clock.now())
 }
 
 async function runClaimedTurn(deps: AgentDeps, workstream: Workstream, taken: ClaimedTurn, run: Run): Promise<void> {
@@ -180,7 +182,8 @@ async function openThread(
     await markOpened(tx, workstream.id, to.id, to)
     await moveTurn(tx, taken.turn, to)
     if (notice === undefined) return
-    await append(tx, taken.claim, taken.turn, [{ kind: 'notice', text: notice, tone: 'info' }], deps.clock.now())
+    const entry = redactEntry({ kind: 'notice', text: notice, tone: 'info' }, deps.redactor)
+    await append(tx, taken.claim, taken.turn, [entry], deps.clock.now())
   })
   return to
 }

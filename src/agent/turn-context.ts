@@ -8,6 +8,7 @@ import type { Store, Tx } from '../store/store.ts'
 import type { ToolCatalog } from '../tool/tool-catalog.ts'
 import type { JournalEntry, JournalRow } from '../turn/journal.ts'
 import type { TurnOutlet, TurnPresenter } from '../turn/outlet.ts'
+import { redactEntry } from '../turn/redact-entry.ts'
 import type { TurnJournal } from '../turn/turn-journal.ts'
 import type { Log } from '../util/log.ts'
 import type { Redactor } from '../util/redact.ts'
@@ -71,15 +72,16 @@ export class TurnStoppedError extends Error {
   }
 }
 
-/** Appends under the turn's claim, with what else belongs to the same moment. */
+/** Appends under the turn's claim, redacted once more, with what else belongs to the same moment. */
 export async function record(
   context: TurnContext,
   entries: readonly JournalEntry[],
   also: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<void> {
-  const { store, clock } = context.deps
+  const { store, clock, redactor } = context.deps
+  const stored = entries.map((entry) => redactEntry(entry, redactor))
   await store.transaction(async (tx) => {
-    await context.journal.append(tx, entries, clock.now())
+    await context.journal.append(tx, stored, clock.now())
     await also(tx)
   })
 }

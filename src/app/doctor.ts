@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
 import { DOCTOR } from '../copy/doctor.ts'
@@ -40,6 +41,7 @@ async function examine(flags: Flags): Promise<{ checks: readonly Check[]; hide: 
     { name: 'config', status: 'ok', detail: config.file ?? DOCTOR.noFile } as const,
     ...permissions(config),
     database(config),
+    ...rightsOf(config),
     workspace(config),
     ...(await channels(config)),
     ...(await models(config)),
@@ -65,6 +67,24 @@ function database({ databaseFile }: Config): Check {
   } catch (error) {
     return { name, status: 'fail', detail: messageOf(error) }
   }
+}
+
+/** Others who may write beside the database can exchange it, or hold its lock. */
+function rightsOf({ databaseFile }: Config): Check[] {
+  if (databaseFile === ':memory:') return []
+  const folder = dirname(databaseFile)
+  const mode = modeOf(folder)
+  if (mode !== undefined && (mode & 0o022) !== 0) {
+    return [{ name: 'database rights', status: 'warn', detail: DOCTOR.openDirectory(folder) }]
+  }
+  const open = ['', '-wal', '-shm', '-lock']
+    .map((end) => databaseFile + end)
+    .filter((f) => ((modeOf(f) ?? 0) & 0o077) !== 0)
+  return open.length === 0 ? [] : [{ name: 'database rights', status: 'warn', detail: DOCTOR.openFiles(open) }]
+}
+
+function modeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.mode
 }
 
 function workspace(config: Config): Check {

@@ -4,6 +4,7 @@ import { createChannels } from '../../channels/index.ts'
 import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
 import type { Config } from '../config/config.ts'
+import { ownSecrets } from '../config/secrets.ts'
 import { HEALTH } from '../copy/health.ts'
 import { LOG } from '../copy/log.ts'
 import { DISCORD, SLACK } from '../copy/platforms.ts'
@@ -104,7 +105,7 @@ class GatewayProcess implements Gateway {
   async start(): Promise<void> {
     const { http, databaseFile } = this.#config
     this.#http = await startHttpServer(
-      http,
+      { host: http.host, port: http.port, publicUrl: http.public_url },
       { health: () => this.#health(), metrics: () => this.#metrics.text(), slack: () => this.#slackRequest },
       this.#log,
     )
@@ -186,6 +187,8 @@ class GatewayProcess implements Gateway {
       ownPaths: own.flatMap((path) => [path, realOf(path)]),
       env: this.#env,
       passEnv: sandbox.env,
+      ownSecrets: ownSecrets(this.#config.secrets),
+      redactor: this.#redactor,
     }
   }
 

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { DATABASE, IDS, MODEL, SLASH_COMMAND, USER_NAME, VALUE } from '../copy/config.ts'
+import { DATABASE, IDS, MODEL, POLICY, SLASH_COMMAND, USER_NAME, VALUE } from '../copy/config.ts'
 import type { LOG_LEVELS, LogFormat } from '../util/log.ts'
 import { createRedactor } from '../util/redact.ts'
 import { parseDuration } from '../util/time.ts'
 import { PROVIDERS_NOT_IN_THIS_VERSION } from './not-in-this-version.ts'
+import { TOOL_LABELS } from './tool-labels.ts'
 
 /** Milliseconds from a duration; `zero` says whether 0 has a meaning there. */
 function duration(zero: boolean) {
@@ -17,7 +18,10 @@ function duration(zero: boolean) {
 }
 
 const text = z.string()
-const texts = z.array(z.string()).default([])
+const labels = z
+  .array(z.string().refine((label) => TOOL_LABELS.includes(label), { error: POLICY.label(TOOL_LABELS) }))
+  .default([])
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
 const address = text.regex(/^https?:\/\/[^\s/]/, { error: VALUE.address })
 const count = (min: number, max: number) => z.number().int().min(min).max(max)
 const tables = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never)
@@ -54,9 +58,11 @@ const model = z.strictObject({
     .describe('another server with the same API: vLLM, llama.cpp, Ollama, …; most end in /v1'),
   api_key_env: text
     .refine((name) => !looksLikeKey(name), { error: MODEL.keyItself, abort: true })
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: MODEL.keyName })
-    .default('OPENAI_API_KEY')
-    .describe('the variable that holds the key; it must be set unless base_url is'),
+    .regex(VARIABLE, { error: MODEL.keyName })
+    .optional()
+    .describe(
+      'the variable that holds the key; it must be set unless base_url is, and with base_url none is sent unless you write this',
+    ),
   context_window: count(0, 10_000_000)
     .default(0)
     .describe('tokens; 0 = from the model table, 32k for an unknown model'),
@@ -93,7 +99,9 @@ const policy = z.strictObject({
   name: text.min(1).describe('shown wherever the rule decides'),
   effect: z.enum(['deny', 'ask', 'allow']).describe('deny | ask | allow'),
   act: z.enum(['exec', 'read', 'write', 'net']).describe('exec | read | write | net'),
-  match: text.min(1).describe('an approval label or tool name, a path, or a host'),
+  match: text
+    .min(1)
+    .describe('an approval label or tool name; a path (relative: in the workspace, ~: the home directory); or a host'),
 })
 
 const discord = tables({
@@ -177,7 +185,7 @@ export const configSchema = z.strictObject({
       .enum(['owner', 'linked'])
       .default('owner')
       .describe('who may decide a card: owner (and admins) | linked'),
-    auto_approve: texts.describe('approval labels that never ask, such as "write_file"'),
+    auto_approve: labels.describe('approval labels that never ask, such as "write_file"'),
     skip_permissions: z.boolean().default(false).describe('true: tools run without asking; only ask rules still ask'),
     timeout: duration(true).prefault(0).describe('an open card expires after this; 0 = never'),
   }),
@@ -186,7 +194,10 @@ export const configSchema = z.strictObject({
   }),
   policy: z.array(policy).default([]),
   sandbox: tables({
-    env: texts.describe('variables that bash gets although their names look like secrets'),
+    env: z
+      .array(text.regex(VARIABLE, { error: VALUE.variable }))
+      .default([])
+      .describe('variables that bash gets besides PATH, HOME, LANG and the like; never a secret of this gateway'),
   }),
 })
 

@@ -1,14 +1,27 @@
 import { homedir } from 'node:os'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { dirname, isAbsolute, resolve } from 'node:path'
 import type { z } from 'zod'
-import { AT_KEY, DATABASE, ENVIRONMENT, IDS, MODEL, SLACK_HALF_SET, VALUE } from '../copy/config.ts'
+import {
+  AT_KEY,
+  DATABASE,
+  ENVIRONMENT,
+  IDS,
+  MODEL,
+  SLACK_HALF_SET,
+  USER_NAME,
+  VALUE,
+  WORKSPACE,
+} from '../copy/config.ts'
 import { TurnstoneError } from '../util/errors.ts'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../util/log.ts'
+import { createRedactor } from '../util/redact.ts'
 import { type Config, configSchema, type ModelConfig, PLATFORMS } from './config.ts'
 import { issueLine } from './issues.ts'
-import { removeUnbuiltKeys } from './not-in-this-version.ts'
+import { isTable, removeUnbuiltKeys } from './not-in-this-version.ts'
+import { isBelow, realPlace, withHome } from './places.ts'
+import { resolvedRules } from './policy-rules.ts'
 import { findFile, readToml } from './read-file.ts'
-import { nonEmpty, secretsOf, secretValues } from './secrets.ts'
+import { DEFAULT_KEY_ENV, nonEmpty, secretsOf, secretValues } from './secrets.ts'
 
 export interface Flags {
   readonly config?: string
@@ -29,7 +42,17 @@ type Parsed = z.output<typeof configSchema>
  * Reads config.toml, the environment and the flags; precedence is flag, environment, file, default.
  * Throws TurnstoneError 'config' with one line that names the key and the file, never a secret's value.
  */
-export function loadConfig(flags: Flags, { env, cwd, home = homedir() }: Environment): Config {
+export function loadConfig(flags: Flags, environment: Environment): Config {
+  try {
+    return load(flags, environment)
+  } catch (error) {
+    // A key may stand where a name belongs: in a table's name, an alias, an address.
+    if (error instanceof TurnstoneError) error.message = createRedactor().redact(error.message)
+    throw error
+  }
+}
+
+function load(flags: Flags, { env, cwd, home = homedir() }: Environment): Config {
   const file = findFile(nonEmpty(flags.config), nonEmpty(env.TURNSTONE_CONFIG), cwd, home)
   const where = file ?? 'the environment'
   const parsed = parseTables(file ? readToml(file) : {}, where)
@@ -40,17 +63,22 @@ export function loadConfig(flags: Flags, { env, cwd, home = homedir() }: Environ
   const url = urlFromEnv ?? parsed.database.url
   const urlPlace = urlFromEnv === undefined ? `${where}: database.url` : 'TURNSTONE_DB_URL'
   checkIdentities(parsed.users, where)
+  const root = realPlace(resolve(base, withHome(parsed.workspace.root, home)))
+  const databaseFile = sqliteFile(url, base, home, urlPlace)
+  checkWorkspace(root, [file, databaseFile, PROGRAM], where)
+  const bases = { root, home: realPlace(home), perWorkstream: parsed.workspace.per_workstream }
   return {
     ...parsed,
+    policy: resolvedRules(parsed.policy, bases, where),
     http: { ...parsed.http, port: portOf(env.TURNSTONE_CHANNEL_PORT) ?? parsed.http.port },
-    workspace: { ...parsed.workspace, root: resolve(base, withHome(parsed.workspace.root, home)) },
+    workspace: { ...parsed.workspace, root },
     approvals: { ...parsed.approvals, skip_permissions: flags.skipPermissions ?? parsed.approvals.skip_permissions },
     models: { default: models.default, byAlias: models.byAlias },
     secrets,
     secretValues: secretValues(secrets, env, url),
     logLevel: oneOf('TURNSTONE_LOG_LEVEL', LOG_LEVELS, env.TURNSTONE_LOG_LEVEL) ?? 'info',
     logFormat: flags.logFormat ?? oneOf('TURNSTONE_LOG_FORMAT', LOG_FORMATS, env.TURNSTONE_LOG_FORMAT),
-    databaseFile: sqliteFile(url, base, home, urlPlace),
+    databaseFile,
     file,
     notes: [...models.notes, ...slackNotes(parsed, secrets)],
   }
@@ -60,13 +88,22 @@ function bad(message: string): never {
   throw new TurnstoneError('config', message)
 }
 
-function withHome(path: string, home: string): string {
-  return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
+/** The program's own files. */
+const PROGRAM = resolve(import.meta.dirname, '../..')
+
+/** Tools may write anywhere in the workspace, so nothing of ours lies there. */
+function checkWorkspace(root: string, own: readonly (string | undefined)[], where: string): void {
+  if (root === '/') bad(WORKSPACE.system(root))
+  const inside = own.find((path) => path !== undefined && isAbsolute(path) && isBelow(realPlace(path), root))
+  if (inside !== undefined) bad(`${where}: ${WORKSPACE.holdsOwn(root, inside)}`)
 }
 
 function parseTables(tables: Record<string, unknown>, where: string): Parsed {
   const unbuilt = removeUnbuiltKeys(tables)
   if (unbuilt !== undefined) bad(AT_KEY(where, unbuilt, VALUE.notInThisVersion))
+  // The schema does not see it.
+  if (isTable(tables.users) && Object.hasOwn(tables.users, '__proto__'))
+    bad(AT_KEY(where, 'users.__proto__', USER_NAME('')))
   const result = configSchema.safeParse(tables)
   if (result.success) return result.data
   const [issue] = result.error.issues
@@ -106,10 +143,12 @@ interface Models {
 
 function modelsOf(parsed: Parsed, flags: Flags, env: Environment['env'], where: string): Models {
   const { default: named, ...rest } = parsed.models
-  const byAlias: Record<string, ModelConfig> = { ...(rest as Record<string, ModelConfig>) }
-  const notes = Object.entries(byAlias).flatMap(([alias, { base_url }]) =>
-    /^https?:\/\/[^/]+\/?$/.test(base_url) ? [MODEL.noPath(alias, base_url)] : [],
-  )
+  // Without a prototype: an alias such as "constructor" is found only where it was defined.
+  const byAlias: Record<string, ModelConfig> = Object.assign(Object.create(null), rest)
+  const notes = Object.entries(byAlias).flatMap(([alias, { base_url, api_key_env }]) => [
+    ...(/^https?:\/\/[^/]+\/?$/.test(base_url) ? [MODEL.noPath(alias, base_url)] : []),
+    ...(base_url && !api_key_env && nonEmpty(env[DEFAULT_KEY_ENV]) ? [MODEL.keyNotSent(alias, DEFAULT_KEY_ENV)] : []),
+  ])
   if (Object.keys(byAlias).length === 0) byAlias[named] = modelFromEnvironment(env, notes)
   const chosen = flags.model ?? named
   if (!byAlias[chosen]) {

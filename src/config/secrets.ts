@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { AT_KEY, ENVIRONMENT, MODEL, SLACK_HALF_SET, TOKEN } from '../copy/config.ts'
 import { TurnstoneError } from '../util/errors.ts'
+import { isPath, isPlainWord, looksSecret } from '../util/secrets.ts'
 import type { configSchema, ModelConfig, Secrets } from './config.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -12,6 +13,9 @@ function bad(message: string): never {
 export function nonEmpty(value: string | undefined): string | undefined {
   return value === undefined || value === '' ? undefined : value
 }
+
+/** Where the key of a model at OpenAI is. */
+export const DEFAULT_KEY_ENV = 'OPENAI_API_KEY'
 
 /** Reads every secret, and looks whether each has the form of its kind. Throws TurnstoneError 'config'; shows no value. */
 export function secretsOf(
@@ -33,14 +37,21 @@ export function secretsOf(
 }
 
 function modelKeysOf(models: Readonly<Record<string, ModelConfig>>, env: Env, where: string): Record<string, string> {
-  const keys: Record<string, string> = {}
-  for (const [alias, m] of Object.entries(models)) {
-    if (m.provider === 'demo') continue
-    const key = nonEmpty(env[m.api_key_env])
+  const keys: Record<string, string> = Object.create(null)
+  for (const [alias, { provider, base_url, api_key_env }] of Object.entries(models)) {
+    if (provider === 'demo') continue
+    // The default is for OpenAI: another server gets a key only if the block names it.
+    const name = api_key_env ?? (base_url ? undefined : DEFAULT_KEY_ENV)
+    const key = name === undefined || !Object.hasOwn(env, name) ? undefined : nonEmpty(env[name])
     if (key) keys[alias] = key
-    else if (!m.base_url) bad(AT_KEY(where, `models.${alias}.api_key_env`, MODEL.keyNotSet(m.api_key_env)))
+    else if (!base_url) bad(AT_KEY(where, `models.${alias}.api_key_env`, keyNotSet(name ?? '')))
   }
   return keys
+}
+
+/** A key that stands in the name's place by mistake is not repeated, whatever it looks like. */
+function keyNotSet(name: string): string {
+  return name.split('_').every(isPlainWord) ? MODEL.keyNotSet(name) : MODEL.keyNotSetUnnamed
 }
 
 function jwtSecretOf(inFile: string, env: Env, where: string): string | undefined {
@@ -104,18 +115,50 @@ function checkSlack({ slackToken, slackAppToken, slackSigningSecret }: SlackSecr
   bad(`TURNSTONE_SLACK_SIGNING_SECRET: ${slackAppToken ? SLACK_HALF_SET.signingOrSocket : SLACK_HALF_SET.signing}`)
 }
 
-const SECRET_NAME = /_(KEY|SECRET|TOKEN|PASSWORD|CREDENTIALS?)$/i
+/** A name that says so beyond doubt, and one that may stand for something else: a cache's key. */
+const SURE_NAME =
+  /(?:SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|(?:^|_)PASS|PWD|CREDENTIALS?|(?:API|ACCESS|PRIVATE)_?KEY)$/i
+const LIKELY_NAME = /(?:^|_)(?:KEY|APIKEY|AUTH|JWT|PAT|DSN)$/i
+/** What is made of words counts as a passphrase from here on, characters and words. */
+const PASSPHRASE = { chars: 16, words: 3 } as const
+
+/** Whether a variable holds a secret: by its name and its look, since a plain word or path would be taken out of everything. */
+function isSecret(name: string, value: string): boolean {
+  if (SURE_NAME.test(name)) return looksSecret(value) || isPassphrase(value)
+  return LIKELY_NAME.test(name) && looksSecret(value)
+}
+
+function isPassphrase(value: string): boolean {
+  if (value.length < PASSPHRASE.chars || isPath(value)) return false
+  return value.split(/[^A-Za-z0-9]+/).filter(Boolean).length >= PASSPHRASE.words
+}
+
+/** What we hold ourselves: it never reaches a child, by whatever name. Placeholders such as "ollama" are none. */
+export function ownSecrets({ modelKeys, ...single }: Secrets): string[] {
+  const values = [...Object.values(single), ...Object.values(modelKeys)]
+  return values.filter((v): v is string => typeof v === 'string' && !isPlainWord(v))
+}
 
 /** Every value that must never be shown. */
 export function secretValues(secrets: Secrets, env: Env, databaseUrl: string): string[] {
-  const { modelKeys, ...single } = secrets
-  const values = [...Object.values(single), ...Object.values(modelKeys)].filter(
-    (v): v is string => typeof v === 'string',
-  )
+  const values = ownSecrets(secrets)
   for (const [name, value] of Object.entries(env)) {
-    if (value && value.length >= 8 && SECRET_NAME.test(name)) values.push(value)
+    if (value && isSecret(name, value)) values.push(value)
+    values.push(...passwordOf(value))
   }
-  const password = /^[a-z]+:\/\/[^:@/]*:([^@]+)@/.exec(databaseUrl)?.[1]
-  if (password) values.push(password, decodeURIComponent(password))
-  return [...new Set(values)]
+  return [...new Set([...values, ...passwordOf(databaseUrl)])]
+}
+
+/** Of an address, as it is written there and as it is. */
+function passwordOf(address = ''): string[] {
+  const password = /^[a-z][a-z0-9+.-]*:\/\/[^:@/]*:([^@/]+)@/.exec(address)?.[1]
+  return password === undefined || isPlainWord(password) ? [] : [password, decoded(password)]
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

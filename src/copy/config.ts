@@ -52,6 +52,7 @@ export const VALUE = {
   duration: 'expected a duration such as "1h30m", "90s" or a number of seconds',
   durationAboveZero: 'expected a duration above 0, such as "1h30m", "90s" or a number of seconds',
   address: 'expected an address that starts with http:// or https://',
+  variable: 'expected the name of an environment variable, such as "DEPLOY_KEY"',
   notInThisVersion: 'not in this version; leave it at its default',
   notValid: 'not valid; see config.example.toml',
 } as const
@@ -97,9 +98,25 @@ export const MODEL = {
   keyItself:
     'expected the name of an environment variable, such as "OPENAI_API_KEY"; this looks like a key, so put it into a variable and revoke it if others can read this file',
   keyNotSet: (variable: string) => `the environment variable ${variable} is not set`,
+  keyNotSetUnnamed:
+    'the environment variable that it names is not set; if this is the key itself, put it into a variable',
+  keyNotSent: (alias: string, variable: string) =>
+    `models.${alias}.base_url: no key is sent to this server; to send the one in ${variable}, write api_key_env = "${variable}"`,
   noAlias: (alias: string, known: readonly string[]) => `there is no [models.${alias}]; defined: ${known.join(', ')}`,
   anthropicKey: 'ANTHROPIC_API_KEY is set, but this version has no anthropic provider; using the demo model',
   none: 'no model is configured; using the demo model; set OPENAI_API_KEY or add a [models.main] block',
+} as const
+
+const quoted = (names: readonly string[]): string => names.map((n) => `"${n}"`).join(', ')
+
+/** Values that could never match anything. */
+export const POLICY = {
+  noTool: (labels: readonly string[]) => `matches no tool; the labels and names are ${quoted(labels)}`,
+  label: (labels: readonly string[]) => `no tool has this approval label; the labels are ${quoted(labels)}`,
+  slash: 'a path never ends with a slash; for all files below a directory write "directory/**"',
+  dots: 'leave off the ".." after a "*"; write the path that is meant',
+  home: '"~" stands for the home directory only alone or before a slash, as in "~/secrets/**"',
+  host: 'expected a host name alone, without scheme, port or path, such as "*.example.com"',
 } as const
 
 export const DATABASE = {
@@ -154,6 +171,8 @@ export const FLAG_NOT_IN_THIS_VERSION = (flag: string): string => `${flag}: not 
 export const WORKSPACE = {
   system: (path: string) =>
     `workspace.root: ${path} is a system directory; name a directory of its own, such as ${path === '/' ? '' : path}/workspace`,
+  holdsOwn: (path: string, file: string) =>
+    `workspace.root: ${path} holds ${file}, one of the gateway's own files, which tools must not change; name a directory of its own, such as ${path}/workspace`,
   notMade: (path: string, code: string) =>
     `workspace.root: ${path} could not be created (${code}); create it, or name a directory that the gateway may write to`,
   notWritable: (path: string) =>

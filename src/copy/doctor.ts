@@ -3,6 +3,10 @@ export const DOCTOR = {
   noFile: 'no file; using defaults and the environment',
   skipPermissions: 'skip_permissions is on: tools run without asking',
   databaseToCome: (file: string) => `${file} will be created at the first start`,
+  openDirectory: (directory: string) =>
+    `other users of this machine can write to ${directory}, where the database is; close it (chmod go-w ${directory})`,
+  openFiles: (files: readonly string[]) =>
+    `other users of this machine can open ${files.join(', ')}; close them (chmod 600 ${files.join(' ')})`,
   workspace: (root: string, uid: number | undefined) =>
     `${root}; tools run as ${uid === undefined ? 'the same user as the gateway' : `user ${uid}`}`,
   off: (cure: string) => `off; ${cure}`,

@@ -14,6 +14,7 @@ export const HTTP = {
     'There is no web channel in this version: talk to it in Discord or Slack.\n',
   tooLarge: 'the request body is too large',
   slackNotHttp: 'Slack is not in http mode; set channels.slack.mode = "http"',
+  foreignHost: 'this gateway has no such name; set http.public_url to the address that you use',
   notFound: 'not found',
   failed: 'internal error; see the log',
 } as const

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { storeUnavailable } from './unavailable.ts'
@@ -28,6 +28,9 @@ export function acquireOwnerLock(file: string): OwnerLock | undefined {
 function openLockFile(file: string): Database.Database {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    // Who can open it can hold the lock: nobody else's, also where an earlier version made it for all.
+    closeSync(openSync(`${file}-lock`, 'a', 0o600))
+    chmodSync(`${file}-lock`, 0o600)
     return new Database(`${file}-lock`, { timeout: 0 })
   } catch (error) {
     throw storeUnavailable(file, error)

@@ -3,6 +3,7 @@ import { putBlob } from '../store/blobs.ts'
 import type { Db, Tx } from '../store/store.ts'
 import type { Tables } from '../store/tables.ts'
 import { cleanText } from '../store/text.ts'
+import type { Redacted } from '../util/redact.ts'
 import { assertClaim, type Claim } from '../workstream/claim.ts'
 import type { JournalEntry, JournalPart, UserItem } from './journal-entry.ts'
 import { resetStarts } from './turns.ts'
@@ -32,7 +33,7 @@ export async function append(
   tx: Tx,
   claim: Claim,
   turn: string,
-  entries: readonly JournalEntry[],
+  entries: readonly JournalEntry<Redacted>[],
   now: number,
 ): Promise<readonly JournalRow[]> {
   await assertClaim(tx, claim)
@@ -46,7 +47,7 @@ async function appendOne(
   tx: Tx,
   workstream: string,
   turn: string,
-  entry: JournalEntry,
+  entry: JournalEntry<Redacted>,
   now: number,
 ): Promise<JournalRow> {
   const { kind, ...data } = await withStoredImages(tx, entry, now)

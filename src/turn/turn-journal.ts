@@ -1,4 +1,5 @@
 import type { Store, Tx } from '../store/store.ts'
+import type { Redacted } from '../util/redact.ts'
 import type { Claim } from '../workstream/claim.ts'
 import {
   append,
@@ -34,7 +35,7 @@ export class TurnJournal {
   }
 
   /** Known to `rows` after the commit. Throws ClaimLost. */
-  async append(tx: Tx, entries: readonly JournalEntry[], now: number): Promise<void> {
+  async append(tx: Tx, entries: readonly JournalEntry<Redacted>[], now: number): Promise<void> {
     const added = await append(tx, this.#claim, this.#turn, entries, now)
     tx.afterCommit(() => {
       if (this.#own) this.#own = [...this.#own, ...added].sort((a, b) => a.id - b.id)

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve, sep } from 'node:path'
+import { holdsSecrets, linkedSecrets, looksLikeKeyFile } from './secret-files.ts'
 
 /** Longest path a card still shows whole, characters. */
 const MAX_PATH_CHARS = 500
@@ -62,7 +63,7 @@ export async function resolvePath(raw: string, rules: PathRules): Promise<Resolv
   }
   const inside = isWithin(path, rules.root)
   const shown = inside ? path.slice(rules.root.length + 1) || '.' : path
-  return { path, exists, zone: zoneOf(path, inside, rules), shown, linked: path !== given }
+  return { path, exists, zone: await zoneOf(path, inside, rules), shown, linked: path !== given }
 }
 
 async function real(given: string): Promise<{ path: string; exists: boolean }> {
@@ -85,21 +86,9 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
-function zoneOf(path: string, inside: boolean, { ownPaths }: PathRules): Zone {
+async function zoneOf(path: string, inside: boolean, { root, ownPaths }: PathRules): Promise<Zone> {
   if (ownPaths.some((own) => isWithin(path, own))) return 'own'
   if (holdsSecrets(path)) return 'secret'
-  return inside ? 'workspace' : 'outside'
-}
-
-const SECRET_NAMES =
-  /^(?:\.env(?:\..+)?|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ovpn)|id_(?:rsa|dsa|ecdsa|ed25519)[^/]*|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.pgpass|\.htpasswd|\.my\.cnf|credentials(?:\.json)?|secrets?\.(?:ya?ml|json|toml|env)|service-account.*\.json|shadow-?|gshadow-?|sudoers|master\.key)$/i
-const SECRET_FOLDERS =
-  /\/(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker|\.password-store|\.config\/(?:gcloud|gh|op)|\.terraform\.d)(?:\/|$)/
-const HARMLESS = /(?:\.(?:pub|example|sample|template|dist))$/i
-
-/** Whether the name is one that usually holds keys, passwords or cloud credentials. */
-export function holdsSecrets(path: string): boolean {
-  const name = basename(path)
-  if (SECRET_FOLDERS.test(path)) return true
-  return SECRET_NAMES.test(name) && !HARMLESS.test(name)
+  if (!inside) return 'outside'
+  return (await linkedSecrets(root)(path)) || (await looksLikeKeyFile(path)) ? 'secret' : 'workspace'
 }

@@ -292,7 +292,7 @@ describe('doctor', () => {
     const cwd = newDir()
     writeFileSync(
       join(cwd, 'config.toml'),
-      `[models.main]\nbase_url = "${model.baseUrl}"\nmodel = "sim-model"\n[channels.discord]\napi_url = "${discord.sim.apiUrl}"\n[channels.slack]\napi_url = "${slack.sim.apiUrl}"\n`,
+      `[models.main]\nbase_url = "${model.baseUrl}"\napi_key_env = "OPENAI_API_KEY"\nmodel = "sim-model"\n[channels.discord]\napi_url = "${discord.sim.apiUrl}"\n[channels.slack]\napi_url = "${slack.sim.apiUrl}"\n`,
     )
     const env = { ...discord.env, ...slack.env, OPENAI_API_KEY: model.key }
     const good = await turnstone(['doctor'], { cwd, env })
@@ -334,9 +334,9 @@ describe('doctor', () => {
     async () => {
       const cwd = newDir()
       chmodSync(cwd, 0o777)
-      const made = spawnSync('mkdir', ['-m', '555', join(cwd, 'workspace')])
+      const made = spawnSync('mkdir', ['-m', '555', join(cwd, 'workspace'), join(cwd, 'data')])
       expect(made.status).toBe(0)
-      writeFileSync(join(cwd, 'config.toml'), '[database]\nurl = "sqlite:workspace/t.db"\n')
+      writeFileSync(join(cwd, 'config.toml'), '[database]\nurl = "sqlite:data/t.db"\n')
       const ran = spawnSync(process.execPath, [resolve('src/app/main.ts'), 'doctor'], {
         cwd,
         uid: 65534,
@@ -348,11 +348,37 @@ describe('doctor', () => {
         `fail workspace: workspace.root: the gateway's user cannot write to ${join(cwd, 'workspace')}; change its owner or mode, or name another directory`,
       )
       expect(ran.stdout).toContain(
-        `the gateway's user cannot write to ${join(cwd, 'workspace')} (EACCES); change its permissions, or name another file in database.url`,
+        `the gateway's user cannot write to ${join(cwd, 'data')} (EACCES); change its permissions, or name another file in database.url`,
       )
       expect(ran.status).toBe(1)
     },
   )
+
+  it('A15 warns where others may write beside the database, or open it', async () => {
+    const cwd = newDir()
+    chmodSync(cwd, 0o700)
+    const doctor = async () => (await turnstone(['doctor'], { cwd })).out
+    expect(await doctor()).not.toContain('database rights')
+    writeFileSync(join(cwd, 'turnstone.db-lock'), '', { mode: 0o644 })
+    expect(await doctor()).toContain(
+      `warn database rights: other users of this machine can open ${cwd}/turnstone.db-lock;`,
+    )
+    chmodSync(cwd, 0o777)
+    expect(await doctor()).toContain(`warn database rights: other users of this machine can write to ${cwd},`)
+  })
+
+  it('A18 repeats no key that stands where its variable belongs', async () => {
+    const cwd = newDir()
+    for (const key of ['sk-proj-abcdefghijklmnop1234', 'k9x2m4q8w1z7p3v6']) {
+      writeFileSync(join(cwd, 'config.toml'), `[models.main]\napi_key_env = "${key}"\n`)
+      for (const command of ['doctor', 'serve']) {
+        const ran = await turnstone([command], { cwd })
+        expect(ran.code).toBe(command === 'serve' ? 2 : 1)
+        expect(ran.out + ran.err).toContain('api_key_env')
+        expect(ran.out + ran.err).not.toContain(key)
+      }
+    }
+  })
 
   it('ends with 1 for a wrong configuration', async () => {
     const cwd = newDir()

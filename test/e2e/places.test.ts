@@ -294,7 +294,7 @@ describe('Slack alone', () => {
     model.script(['over http', bash('echo x'), 'done'])
     const { TURNSTONE_SLACK_TOKEN = '' } = world.env
     const gateway = await GatewayProcess.start({
-      toml: `[http]\nport = 0\n[models.main]\nbase_url = "${model.baseUrl}"\nmodel = "sim-model"\n${world.toml.replace('[channels.slack]', '[channels.slack]\nmode = "http"')}`,
+      toml: `[http]\nport = 0\n[models.main]\nbase_url = "${model.baseUrl}"\napi_key_env = "OPENAI_API_KEY"\nmodel = "sim-model"\n${world.toml.replace('[channels.slack]', '[channels.slack]\nmode = "http"')}`,
       env: {
         TURNSTONE_SLACK_TOKEN,
         TURNSTONE_SLACK_SIGNING_SECRET: world.sim.signingSecret,

@@ -34,11 +34,12 @@ const ABOVE: Readonly<Record<string, string>> = {
   'channels.discord': '# On when TURNSTONE_DISCORD_TOKEN is set.',
   'channels.slack': '# On when TURNSTONE_SLACK_TOKEN and TURNSTONE_SLACK_APP_TOKEN are set.',
   policy:
-    "# Deny beats allow, whatever the order. exec matches the approval label, then the tool's name (* = anything);\n# read and write match absolute paths (* within a segment, ** across).",
+    "# Deny beats allow, whatever the order. exec matches the approval label, then the tool's name (* = anything);\n# read and write match paths (* within a segment, ** across).",
 }
 
 /** Values of the blocks that have no defaults, or whose defaults say too little. */
 const SAMPLES: Readonly<Record<string, unknown>> = {
+  'models.*.api_key_env': 'OPENAI_API_KEY',
   'models.*.capabilities.supports_vision': true,
   'users.*.role': 'admin',
   'users.*.discord': ['80351110224678912'],

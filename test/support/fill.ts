@@ -1,9 +1,12 @@
 import type { Store } from '../../src/store/store.ts'
-import { append } from '../../src/turn/journal.ts'
+import { append, type JournalEntry } from '../../src/turn/journal.ts'
+import { redactEntry } from '../../src/turn/redact-entry.ts'
+import { createRedactor } from '../../src/util/redact.ts'
 import { acquireClaim } from '../../src/workstream/claim.ts'
 
 /** Turns written at once: a transaction of this many rows is short enough. */
 const BATCH = 500
+const redactor = createRedactor()
 
 /** Earlier turns of a conversation, each a question and an answer of so many characters, as the engine writes them. */
 export async function fillTurns(store: Store, workstream: string, turns: number, chars = 40): Promise<void> {
@@ -21,7 +24,7 @@ export async function fillTurns(store: Store, workstream: string, turns: number,
             { kind: 'user', items: [{ inbox: 0, author: 'alice', content: [{ type: 'text', text }] }] },
             { kind: 'assistant', text: `answer ${i} `.padEnd(chars, 'a'), calls: [] },
             { kind: 'end', state: 'done' },
-          ],
+          ].map((entry) => redactEntry(entry as JournalEntry, redactor)),
           1,
         )
       }

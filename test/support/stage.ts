@@ -45,7 +45,7 @@ export async function stage(
   const rest = typeof more.toml === 'function' ? more.toml(world) : (more.toml ?? '')
   const options = {
     dir,
-    toml: `[http]\nport = 0\n[models.main]\nbase_url = "${model.baseUrl}"\nmodel = "sim-model"\n${more.model ?? ''}\n${tables}${rest}`,
+    toml: `[http]\nport = 0\n[models.main]\nbase_url = "${model.baseUrl}"\napi_key_env = "OPENAI_API_KEY"\nmodel = "sim-model"\n${more.model ?? ''}\n${tables}${rest}`,
     env: { ...world.env, OPENAI_API_KEY: model.key },
     shipped: more.shipped ?? false,
   }

@@ -13,6 +13,7 @@ import type {
   ToolResult,
 } from '../../src/tool/catalog-tool.ts'
 import { limitedContent } from '../../src/tool/limit-result.ts'
+import { createRedactor } from '../../src/util/redact.ts'
 import { systemClock } from '../../src/util/time.ts'
 import type { FileLedger } from '../../src/workspace/file-ledger.ts'
 import { prepareWorkspace } from '../../src/workspace/workspace.ts'
@@ -52,6 +53,8 @@ export function toolBench(settings: Partial<ToolDeps> = {}, vision = true) {
     ownPaths: [],
     env: process.env,
     passEnv: [],
+    ownSecrets: [],
+    redactor: createRedactor(),
     ...settings,
   })
   const checker = new ArgumentChecker()

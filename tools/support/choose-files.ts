@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { holdsSecrets } from '../../src/workspace/paths.ts'
+import { holdsSecrets } from '../../src/workspace/secret-files.ts'
 
 /** Folders of dependencies and build output: never searched. */
 const SKIPPED = new Set(

@@ -71,7 +71,7 @@ export class Decisions {
     if (!user) return no(LINK_TO_DECIDE)
     if (!allowed) return no(MAY_NOT_DECIDE(workstream.owner))
     // Only now: nothing of a stranger's text is worked on.
-    const said = note === undefined ? undefined : this.#deps.redactor.redact(note.slice(0, MAX_NOTE_CHARS))
+    const said = note === undefined ? undefined : this.#deps.redactor.head(note, MAX_NOTE_CHARS)
     const settled = await this.#settle(approval, OUTCOMES[action], user, said)
     if (settled) return { effective: true, text: '' }
     return no(await this.#whyNot(id, action))

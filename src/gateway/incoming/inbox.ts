@@ -44,6 +44,7 @@ import { missedConversations } from './missed-conversations.ts'
 const DAY_MS = 86_400_000
 /** What is read of a message, and of a person's name, characters: more than the platforms let people write. */
 const MAX_TEXT_CHARS = 65_536
+const MAX_FILE_NAME_CHARS = 1000
 const MAX_NAME_CHARS = 200
 
 function bounded(person: Person): Person {
@@ -107,8 +108,12 @@ export class Inbox implements InboundHandler {
     // Nothing of a stranger's text is worked on.
     if (!user) return this.#unlinked(raw)
     // What is a secret is never stored, not even where a person wrote it.
-    const text = redactor.redact(raw.text.slice(0, MAX_TEXT_CHARS).toWellFormed())
-    const m = { ...raw, text, author: this.#withoutSecrets(bounded(raw.author)) }
+    const text = redactor.head(raw.text, MAX_TEXT_CHARS).toWellFormed()
+    const attachments = raw.attachments.map((file) => ({
+      ...file,
+      name: redactor.head(file.name, MAX_FILE_NAME_CHARS),
+    }))
+    const m = { ...raw, text, attachments, author: this.#withoutSecrets(bounded(raw.author)) }
     // A sticker, say.
     if (m.addressed === 'thread' && !m.text.trim() && m.attachments.length === 0) return
     const workstream = await findOpenWorkstream(store.db, m.platform, m.location.to.id)

@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, isIP, isIPv6 } from 'node:net'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
@@ -26,11 +26,16 @@ export interface HttpServer {
 
 /** Listens before anything else is ready, so that /health can report the start. Throws 'port-taken'. */
 export async function startHttpServer(
-  { host, port }: { host: string; port: number },
+  { host, port, publicUrl }: { host: string; port: number; publicUrl: string },
   routes: HttpRoutes,
   log: Log,
 ): Promise<HttpServer> {
   const app = new Hono()
+  // A page in somebody's browser can make its own name lead here.
+  app.use(async (c, next) => {
+    if (isOurHost(c.req.header('host'), { host, publicUrl })) return next()
+    return c.json({ error: HTTP.foreignHost }, 403)
+  })
   app.get('/', (c) => c.text(HTTP.front))
   app.get('/health', async (c) => {
     const { ready, ...body } = await routes.health()
@@ -51,6 +56,24 @@ export async function startHttpServer(
     return c.json({ error: HTTP.failed }, 500)
   })
   return listen(app, host, port)
+}
+
+/**
+ * Whether a Host header names this gateway: loopback, `http.host` or the host of `http.public_url`. Where it listens on all
+ * addresses, each of them does: no name can be made to look like an address.
+ */
+function isOurHost(header: string | undefined, { host, publicUrl }: { host: string; publicUrl: string }): boolean {
+  const named = header === undefined ? undefined : hostname(`http://${header}`)
+  if (named === undefined) return false
+  const ours = [hostname(`http://${isIPv6(host) ? `[${host}]` : host}`), hostname(publicUrl)]
+  if (named === 'localhost' || named.endsWith('.localhost') || ours.includes(named)) return true
+  const address = named.replace(/^\[|\]$/g, '')
+  if (isIP(address) === 0) return false
+  return /^(?:127\.|::1$)/.test(address) || host === '0.0.0.0' || host === '::'
+}
+
+function hostname(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).hostname : undefined
 }
 
 function listenFault(host: string, port: number, error: NodeJS.ErrnoException): string {

@@ -15,6 +15,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { CardView } from '../../../src/channel/card.ts'
 import { createLocalLocks } from '../../../src/jobs/local-locks.ts'
 import { textOf } from '../../../src/model/message.ts'
+import { createRedactor } from '../../../src/util/redact.ts'
 import { systemClock } from '../../../src/util/time.ts'
 import { createTools } from '../../../tools/index.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
@@ -44,6 +45,8 @@ async function world(model: ScriptedModel, files: Record<string, string>) {
     ownPaths: [],
     env: process.env,
     passEnv: [],
+    ownSecrets: [],
+    redactor: createRedactor(),
   })
   const e = await startEngine({ model, tools, root })
   ends.push(async () => {

@@ -50,7 +50,8 @@ describe('defaults', () => {
     const config = load(text, { OPENAI_API_KEY: 'sk-0123456789abcdef0123' })
     const standard = load('[models.main]\n', { OPENAI_API_KEY: 'sk-0123456789abcdef0123' })
     const { capabilities, ...main } = config.models.byAlias.main ?? {}
-    expect({ ...main, capabilities: {} }).toEqual({ ...standard.models.byAlias.main, capabilities: {} })
+    const defaults = { ...standard.models.byAlias.main, api_key_env: 'OPENAI_API_KEY', capabilities: {} }
+    expect({ ...main, capabilities: {} }).toEqual(defaults)
     expect(capabilities).toMatchObject({ supports_vision: true })
     expect(config.policy).toHaveLength(1)
     expect(config.users.alice?.role).toBe('admin')

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -109,6 +109,8 @@ describe('the store', () => {
   it('gives the owner lock to one process and frees it when that dies', () => {
     const file = newFile()
     const first = acquireOwnerLock(file)
+    // A15: who can open it can hold it.
+    expect(statSync(`${file}-lock`).mode & 0o777).toBe(0o600)
     expect(first).toBeDefined()
     expect(acquireOwnerLock(file)).toBeUndefined()
     first?.release()

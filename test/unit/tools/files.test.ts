@@ -11,7 +11,7 @@ import {
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { holdsSecrets } from '../../../src/workspace/paths.ts'
+import { holdsSecrets } from '../../../src/workspace/secret-files.ts'
 import { runContext, toolBench } from '../../support/tool-bench.ts'
 
 const PNG = Buffer.from(

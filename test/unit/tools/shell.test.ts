@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { textOf } from '../../../src/model/message.ts'
+import { createRedactor } from '../../../src/util/redact.ts'
 import { blockedBy } from '../../../tools/support/blocklist.ts'
 import { OutputCollector } from '../../../tools/support/output-collector.ts'
 import { scrubEnv } from '../../../tools/support/scrub-env.ts'
@@ -80,12 +81,12 @@ describe('bash', () => {
       TURNSTONE_DISCORD_TOKEN: 'tok',
       OPENAI_API_KEY: 'key',
       MY_PASSWORD: 'pw',
-      PLAIN: 'yes',
+      TZ: 'Europe/Paris',
     }
     const b = toolBench({ env, passEnv: [] })
     expect(await b.call('bash', { command: 'id -u' })).not.toBe('0')
     const seen = await b.call('bash', { command: 'env' })
-    expect(seen).toContain('PLAIN=yes')
+    expect(seen).toContain('TZ=Europe/Paris')
     expect(seen).not.toMatch(/tok|key|pw|TURNSTONE/)
     expect(await b.call('bash', { command: 'echo x > made && cat made && pwd' })).toBe(`x\n${b.root}`)
   })
@@ -141,19 +142,57 @@ describe('the blocklist', () => {
 })
 
 describe('a child’s environment', () => {
-  it('keeps the harmless and what is passed by name', () => {
+  const token = 'k9x2m4q8w1z7p3v6'
+
+  it('E7a keeps plain names and what is passed by name', () => {
     const env = {
       PATH: '/bin',
-      LESS_SECRET_TOKEN: 'x',
-      MONKEYTYPE: 'y',
-      KEYBOARD: 'z',
       LC_ALL: 'C',
-      my_token: 't',
+      TZ: 'Europe/Paris',
+      BOT: token,
+      LLM_AUTH: token,
+      PGPASSWORD: token,
+      REDIS_URL: `redis://:${token}@h`,
+      MONKEYTYPE: 'y',
       GIT_CONFIG: 'g',
-      DEPLOY_KEY: 'd',
+      DEPLOY_KEY: 'd8f2k4m6x1z3',
     }
-    expect(scrubEnv(env)).toEqual({ PATH: '/bin', MONKEYTYPE: 'y', KEYBOARD: 'z', LC_ALL: 'C' })
-    expect(scrubEnv(env, ['DEPLOY_KEY'])).toMatchObject({ DEPLOY_KEY: 'd' })
+    expect(scrubEnv(env)).toEqual({ PATH: '/bin', LC_ALL: 'C', TZ: 'Europe/Paris' })
+    expect(scrubEnv(env, ['DEPLOY_KEY'])).toMatchObject({ DEPLOY_KEY: 'd8f2k4m6x1z3' })
+  })
+
+  it('E7a lets nothing pass that holds a secret of ours, by whatever name', () => {
+    const env = {
+      PATH: `/bin:/x/${token}`,
+      BOT: token,
+      COPY: `Bearer ${token}`,
+      TERM: 'ghp_abcdefghijklmnopqrstuvwxyz0123',
+    }
+    expect(scrubEnv(env, ['BOT', 'COPY'], [token])).toEqual({})
+  })
+
+  it('E7a is what a script sees', async () => {
+    const env = { ...process.env, BOT: token, TOKEN: token, MYSQL_PWD: token, DEPLOY_KEY: 'd8f2k4m6x1z3' }
+    const b = toolBench({ env, passEnv: ['DEPLOY_KEY', 'BOT'], ownSecrets: [token] })
+    const seen = await b.call('bash', { command: 'env' })
+    expect(seen).not.toContain(token)
+    expect(seen).toContain('DEPLOY_KEY=d8f2k4m6x1z3')
+    expect(seen).toContain('PATH=')
+  })
+})
+
+describe('what a script prints', () => {
+  const secret = 'k9x2m4q8w1z7p3v6-t5r4e3w2q1'
+
+  it('E7c loses its secrets before it is cut', async () => {
+    const b = toolBench({ redactor: createRedactor([secret]) })
+    // Head and tail are 128 KiB each: the secret lies over each cut in turn.
+    for (const at of [131_072 - 20, 131_072 - 5]) {
+      const command = `printf '%0${at}d' 0; printf %s k9x2m4q8w1z7p3v6; printf %s\\\\n -t5r4e3w2q1; printf '%0200000d' 0`
+      const seen = await b.call('bash', { command })
+      expect(seen).toContain('characters')
+      expect(seen).not.toMatch(/k9x2m4q|5r4e3w2q/)
+    }
   })
 })
 
