@@ -61,7 +61,7 @@ export function createBashTool(deps: BashDeps): CatalogTool {
 
 function headerOf(command: string, { timeout, stop_on_error }: Args): string {
   const lines = command.trim().split('\n')
-  const more = lines.length > 1 ? ` (${lines.length - 1} more lines)` : ''
+  const more = lines.length > 1 ? ` (${lines.length === 2 ? '1 more line' : `${lines.length - 1} more lines`})` : ''
   const options = [timeout === undefined ? '' : `timeout ${timeout} s`, stop_on_error ? 'stops on error' : '']
   const said = options.filter(Boolean).join(', ')
   return `${said ? `[${said}] ` : ''}${oneLine(lines[0] ?? '', 100)}${more}`

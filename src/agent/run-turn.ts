@@ -23,7 +23,7 @@ import {
 } from '../turn/turns.ts'
 import { eventsOf } from '../turn/view-events.ts'
 import { shortId } from '../util/ids.ts'
-import { loadFileLedger } from '../workspace/file-ledger.ts'
+import { openFileLedger } from '../workspace/file-ledger.ts'
 import { acquireClaim, assertClaim, type Claim, ClaimLostError } from '../workstream/claim.ts'
 import { findWorkstream, markClosed, markOpened, setModel, type Workstream } from '../workstream/workstreams.ts'
 import { agentLoop, type LoopEnd } from './agent-loop.ts'
@@ -221,7 +221,7 @@ async function contextOf(
     alias,
     provider: await deps.models.get(alias),
     root: await deps.workspaceOf(workstream.id),
-    files: await loadFileLedger(deps.store.db, workstream.id),
+    files: openFileLedger(deps.store.db, workstream.id),
     presenter: deps.outlet.presenter({ workstream: workstream.id, turn, to: postTo, claim }),
     thread: postTo.thread,
     signal,
@@ -259,7 +259,7 @@ async function giveUp(deps: AgentDeps, workstream: Workstream, taken: ClaimedTur
     },
     root: '',
     journal: new TurnJournal(deps.store, claim, turn),
-    files: await loadFileLedger(deps.store.db, workstream.id),
+    files: openFileLedger(deps.store.db, workstream.id),
     presenter: deps.outlet.presenter({ workstream: workstream.id, turn, to: postTo, claim }),
     thread: postTo.thread,
     signal: run.signal,

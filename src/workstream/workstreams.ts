@@ -3,6 +3,7 @@ import type { Address, Platform } from '../channel/channel-adapter.ts'
 import type { Db, Tx } from '../store/store.ts'
 import type { Tables } from '../store/tables.ts'
 import { newId } from '../util/ids.ts'
+import { forgetFiles } from '../workspace/file-ledger.ts'
 
 /** What must be done before the first answer can be posted. */
 export type Opening =
@@ -221,6 +222,7 @@ export async function setModel(tx: Tx, id: string, alias: string | undefined): P
 }
 
 export async function markClosed(tx: Tx, id: string): Promise<void> {
+  await forgetFiles(tx, id)
   await tx.db.updateTable('workstreams').set({ state: 'closed' }).where('id', '=', id).execute()
 }
 

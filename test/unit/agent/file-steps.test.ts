@@ -226,7 +226,10 @@ class OneByOne {
       const both = [path_a ?? '', path_b ?? ''].map((f) => [f, this.files.get(f)] as const)
       if (both.every(([, text]) => text !== undefined)) for (const [f, text] of both) this.#known.set(f, text ?? '')
     }
-    if (name === 'write_file') this.#set(path ?? '', mode === 'append' ? (before ?? '') + content : (content ?? ''))
+    if (name === 'write_file') {
+      const known = mode !== 'append' || before === undefined || this.#known.get(path ?? '') === before
+      this.#set(path ?? '', mode === 'append' ? (before ?? '') + content : (content ?? ''), known)
+    }
     if (name === 'edit_file' && before !== undefined && this.#known.get(path ?? '') === before) {
       if (before.split(old_string ?? '').length === 2)
         this.#set(
@@ -236,9 +239,9 @@ class OneByOne {
     }
   }
 
-  #set(path: string, text: string): void {
+  #set(path: string, text: string, known = true): void {
     this.files.set(path, text)
-    this.#known.set(path, text)
+    if (known) this.#known.set(path, text)
   }
 }
 
