@@ -240,7 +240,7 @@ class DiscordAdapter implements ChannelAdapter {
     return findPost(this.#api, await this.#ownId(), to, post)
   }
 
-  edit(ref: MessageRef, outgoing: Outgoing): Promise<void> {
+  edit(ref: MessageRef, outgoing: Outgoing): Promise<boolean> {
     return editOutgoing(this.#api, ref, outgoing)
   }
 

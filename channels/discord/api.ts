@@ -21,6 +21,9 @@ const NO_PINGS = { allowed_mentions: { parse: [], replied_user: false } } as con
 /** Refusals that time cures: edits of old messages, slow mode, the write limits. */
 const PASSING: ReadonlySet<number> = new Set([20016, 20022, 20028, 20029, 30046, 40062, 130000, 131000])
 
+/** Refusals of the place, not of the message: unknown channel or server, no access, no permission, locked. */
+const OF_PLACE: ReadonlySet<number> = new Set([10003, 10004, 50001, 50007, 50013, 160005])
+
 /** Discord's code of a refusal; undefined for anything else. */
 export function codeOf(error: unknown): number | undefined {
   if (error instanceof DiscordAPIError && typeof error.code === 'number') return error.code
@@ -33,9 +36,8 @@ export function asRefusal(error: unknown): unknown {
   const { code, status } = error
   const unclear = code === 0 || PASSING.has(code) || status === 401 || status === 429 || status < 400 || status >= 500
   if (unclear) return error
-  return new PostRefusedError(DISCORD_REFUSED[code] ?? REFUSED.discord(error.message.split('\n')[0] ?? String(code)), {
-    cause: error,
-  })
+  const reason = DISCORD_REFUSED[code] ?? REFUSED.discord(error.message.split('\n')[0] ?? String(code))
+  return new PostRefusedError(reason, { cause: error, ofPlace: OF_PLACE.has(code) })
 }
 
 /** The calls the adapter makes. All reject with PostRefused for a final no. */

@@ -7,7 +7,7 @@ import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
 import { CanvasLoop, type CanvasPainter, type Round, type RoundOutcome } from '../canvas/canvas-loop.ts'
 import type { EditPace } from '../canvas/edit-pace.ts'
-import { type Api, codeOf } from './api.ts'
+import type { Api } from './api.ts'
 import type { RawMessage } from './inbound.ts'
 import type { RenderMemo } from './markdown.ts'
 import { type Part, renderView } from './parts.ts'
@@ -151,7 +151,7 @@ class DiscordPainter implements CanvasPainter {
       else await this.#post(part, signal)
     } catch (error) {
       if (!(error instanceof PostRefusedError)) throw error
-      if (shown && !LOST_PLACE.has(codeOf(error) ?? 0)) await this.#renew(part, shown, error.reason)
+      if (shown && !error.ofPlace) await this.#renew(part, shown, error.reason)
       else this.#abandon(part, error.reason)
     } finally {
       this.#deps.pace.note(this.#to.id)
@@ -223,6 +223,3 @@ function renewedKey(key: string, renewals: number): string {
   const found = renewals > 0 ? decodePostKey(key) : undefined
   return found?.kind === 'part' ? encodePostKey({ ...found, again: renewals }) : key
 }
-
-/** Refusals of the place, not of the message: unknown channel or server, no access, no permission, locked. */
-const LOST_PLACE: ReadonlySet<number> = new Set([10003, 10004, 50001, 50007, 50013, 160005])

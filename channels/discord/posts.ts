@@ -105,17 +105,16 @@ export async function readAfter(api: Api, channel: string, after: string): Promi
   return page.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
 }
 
-/** Brings a message to what the gateway gives; of a deleted one it does nothing. Files stay as they were posted. */
-export async function editOutgoing(api: Api, ref: MessageRef, outgoing: Outgoing): Promise<void> {
+/** Brings a message to what the gateway gives; false where it is gone. Files stay as they were posted. */
+export async function editOutgoing(api: Api, ref: MessageRef, outgoing: Outgoing): Promise<boolean> {
   if (outgoing.kind === 'card') {
     const { content, components } = renderCard(outgoing.card)
-    await api.edit(ref.channel, ref.id, { content, components })
-    return
+    return api.edit(ref.channel, ref.id, { content, components })
   }
   const [first, ...more] = renderParts(outgoing.kind === 'file' ? outgoing.comment : outgoing.text)
-  if (first === undefined) return
+  if (first === undefined) return true
   const content = more.length ? `${first.slice(0, LIMITS.content - 2)}\n…` : first
-  await api.edit(ref.channel, ref.id, { content })
+  return api.edit(ref.channel, ref.id, { content })
 }
 
 /** Removes a message of ours; one that is gone is as good as removed. */

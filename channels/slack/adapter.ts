@@ -296,12 +296,12 @@ class SlackAdapter implements ChannelAdapter {
     return post.kind === 'file' ? this.#files.find(to, post) : this.#poster.find(to, post)
   }
 
-  async edit(ref: MessageRef, outgoing: Outgoing): Promise<void> {
-    if (outgoing.kind === 'file') return
+  async edit(ref: MessageRef, outgoing: Outgoing): Promise<boolean> {
+    if (outgoing.kind === 'file') return true
     const text = outgoing.kind === 'text' ? textParts(outgoing.text)[0] : undefined
     if (outgoing.kind === 'text' && text === undefined) throw new PostRefusedError(REFUSED.empty)
     const body = outgoing.kind === 'card' ? cardBody(outgoing.card) : markdownBody(text ?? '')
-    await this.#poster.update(ref, body, { tries: 4 })
+    return this.#poster.update(ref, body, { tries: 4 })
   }
 
   remove(ref: MessageRef): Promise<void> {

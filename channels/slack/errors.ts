@@ -4,11 +4,21 @@ import { REFUSED, SLACK_REFUSED } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { textIn } from './json.ts'
 
+/** Refusals of the place, not of the message. */
+const OF_PLACE: ReadonlySet<string> = new Set([
+  'channel_not_found',
+  'not_in_channel',
+  'is_archived',
+  'missing_scope',
+  'restricted_action',
+  'thread_not_found',
+])
+
 /** Slack's final no, with its error code. */
 export class SlackRefusedError extends PostRefusedError {
   readonly code: string
   constructor(code: string, reason: string, options?: ErrorOptions) {
-    super(reason, options)
+    super(reason, { ...options, ofPlace: OF_PLACE.has(code) })
     this.name = 'SlackRefusedError'
     this.code = code
   }

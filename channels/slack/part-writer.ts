@@ -252,7 +252,7 @@ export class PartWriter {
 
   /** Slack will not change this message: it is removed and a new one takes its place. */
   async #renew(part: Part, why: SlackRefusedError): Promise<WriteOutcome> {
-    if (LOST_PLACE.has(why.code)) return this.#giveUp(part, why.reason)
+    if (why.ofPlace) return this.#giveUp(part, why.reason)
     await this.remove(part)
     return this.#replace(part, why.reason)
   }
@@ -273,16 +273,6 @@ export class PartWriter {
     return 'done'
   }
 }
-
-/** Refusals of the place, not of the message. */
-const LOST_PLACE = new Set([
-  'channel_not_found',
-  'not_in_channel',
-  'is_archived',
-  'missing_scope',
-  'restricted_action',
-  'thread_not_found',
-])
 
 function noRef(): never {
   throw new Error('a part without a message')

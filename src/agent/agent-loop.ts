@@ -7,7 +7,7 @@ import {
   NO_EARLIER_MESSAGES,
   NOT_READ,
 } from '../copy/turns.ts'
-import { type Completion, CompletionError, complete } from '../model/complete.ts'
+import { type CompleteDeps, type Completion, CompletionError, complete } from '../model/complete.ts'
 import type { ContentPart, Message, ToolCall, Usage } from '../model/message.ts'
 import type { ModelRequest } from '../model/model-provider.ts'
 import { readBlob } from '../store/blobs.ts'
@@ -129,13 +129,14 @@ function sameThread(item: InboxMessage, context: TurnContext): boolean {
 }
 
 async function userItem(context: TurnContext, item: InboxMessage, told: string[]): Promise<UserItem> {
-  const { deps, workstream, provider, signal } = context
+  const { deps, workstream, provider, signal, idle } = context
   const received = await receiveAttachments(
     item.attachments,
     {
       vision: provider.capabilities.vision,
       redactor: deps.redactor,
-      download: (file, max) => deps.outlet.download(workstream.platform, file, max, signal),
+      clock: deps.clock,
+      download: (file, max, until) => idle(() => deps.outlet.download(workstream.platform, file, max, until)),
     },
     signal,
   )
@@ -205,6 +206,7 @@ async function modelStep(
   const last = steps >= deps.config.session.max_steps
   presenter.show({ type: 'attempt' })
   let shown = ''
+  let spent: Usage | undefined
   const onText = (text: string): void => {
     shown += text
     presenter.show({ type: 'text', text })
@@ -215,13 +217,18 @@ async function modelStep(
   }
   try {
     const request = last ? lastStep(messages, tools) : { messages, tools: tools.specs }
-    const done = await callModel(context, { onText, onReset }, request)
+    const onStopped = (usage: Usage): void => {
+      spent = usage
+    }
+    const done = await callModel(context, { onText, onReset, onStopped }, request)
     await recordAnswer(context, last ? { ...done, calls: [] } : done, rows)
     return undefined
   } catch (error) {
+    const used = error instanceof CompletionError ? error.usage : spent
+    if (context.signal.reason instanceof TurnStoppedError || error instanceof CompletionError)
+      await record(context, [], await charging(context, used))
     if (context.signal.reason instanceof TurnStoppedError) return { end: 'stopped', shown }
     if (!(error instanceof CompletionError)) throw error
-    await record(context, [], await charging(context, error.usage))
     // Four characters a token is a guess: where it was wrong, less is sent.
     if (error.code === 'context' && share > MIN_HISTORY_SHARE) return modelStep(context, rows, tools, share / 2)
     if (error.code === 'image' && (await dropImages(context, tools))) return undefined
@@ -239,7 +246,7 @@ function lastStep(messages: readonly Message[], { specs }: ToolSnapshot): Omit<M
 
 function callModel(
   context: TurnContext,
-  show: { onText: (text: string) => void; onReset: () => void },
+  show: Pick<CompleteDeps, 'onText' | 'onReset' | 'onStopped'>,
   request: Omit<ModelRequest, 'workstream'>,
 ): Promise<Completion> {
   const { deps, provider, workstream, signal } = context

@@ -4,6 +4,7 @@ import type { ContentPart } from '../model/message.ts'
 import { messageOf } from '../util/errors.ts'
 import { imageMime } from '../util/image-mime.ts'
 import type { Redactor } from '../util/redact.ts'
+import type { Clock } from '../util/time.ts'
 import { oneLine } from '../util/visible.ts'
 
 const MAX_FILES = 10
@@ -23,7 +24,8 @@ export async function receiveAttachments(
   tools: {
     vision: boolean
     redactor: Redactor
-    download: (file: Attachment, maxBytes: number) => Promise<Uint8Array>
+    clock: Clock
+    download: (file: Attachment, maxBytes: number, signal: AbortSignal) => Promise<Uint8Array>
   },
   signal: AbortSignal,
 ): Promise<Received> {
@@ -32,7 +34,7 @@ export async function receiveAttachments(
   for (const [index, file] of files.entries()) {
     const given = tools.redactor.redact(file.name).replaceAll('\\', '/').split('/').at(-1) ?? ''
     const name = oneLine(given, 100) || 'file'
-    const outcome = await receive(file, index, tools).catch((error: unknown): Outcome => {
+    const outcome = await receive(file, index, { ...tools, signal }).catch((error: unknown): Outcome => {
       signal.throwIfAborted()
       return { kind: 'refused', why: ATTACHMENT.failed(tools.redactor.redact(messageOf(error))) }
     })
@@ -52,12 +54,12 @@ type Outcome =
 async function receive(
   file: Attachment,
   index: number,
-  tools: Parameters<typeof receiveAttachments>[1],
+  tools: Parameters<typeof receiveAttachments>[1] & { signal: AbortSignal },
 ): Promise<Outcome> {
   const no = (why: string): Outcome => ({ kind: 'refused', why })
   if (index >= MAX_FILES) return no(ATTACHMENT.tooMany(MAX_FILES))
   if (file.size > MAX_BYTES) return no(ATTACHMENT.tooLarge)
-  const bytes = await tools.download(file, MAX_BYTES)
+  const bytes = await inTime(tools.clock, tools.signal, (s) => tools.download(file, MAX_BYTES, s))
   if (bytes.length === 0) return no(ATTACHMENT.empty)
   const mime = imageMime(bytes)
   if (mime) {
@@ -81,5 +83,23 @@ function utf8(bytes: Uint8Array): string | undefined {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     return undefined
+  }
+}
+
+/** A host that accepts and never answers holds a turn up no longer than this, ms. */
+const DOWNLOAD_MS = 30_000
+
+async function inTime<T>(clock: Clock, outer: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = new AbortController()
+  const cancel = clock.after(DOWNLOAD_MS, () => limit.abort(new Error(ATTACHMENT.tooSlow)))
+  const signal = AbortSignal.any([outer, limit.signal])
+  const over = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  try {
+    signal.throwIfAborted()
+    return await Promise.race([work(signal), over])
+  } finally {
+    cancel()
   }
 }

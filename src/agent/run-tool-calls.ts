@@ -1,5 +1,5 @@
 import { type Approval, type ApprovalCall, allowed } from '../approval/approval.ts'
-import { approvalsOfTurn, requestApproval } from '../approval/approvals.ts'
+import { approvalsOfTurn, requestApproval, settleApproval } from '../approval/approvals.ts'
 import { grantsOf } from '../approval/grants.ts'
 import type { ToolCall } from '../model/message.ts'
 import { decide, type Layers, type Verdict } from '../policy/decide.ts'
@@ -54,12 +54,14 @@ export async function runToolCalls(context: TurnContext, step: Step): Promise<St
   // Of a card's calls none runs without a look at what it showed, also where they are allowed by now.
   const asking = judged.filter((j) => j.verdict.effect === 'ask' || ofCard(j))
   const approval = asking.length > 0 ? decisionFor(asking, approvals) : undefined
+  await replaceOthers(context, approvals, approval)
   if (asking.length > 0 && (!approval || approval.state === 'superseded')) {
     await askForApproval(context, asking, approval)
     return 'parked'
   }
   if (approval?.state === 'open') return 'parked'
-  const turnedDown = approval && !allowed(approval.state) ? asking : []
+  const shown = new Set(approval?.calls.map((c) => c.callId))
+  const turnedDown = approval && !allowed(approval.state) ? asking.filter((j) => shown.has(j.call.id)) : []
   await recordResults(context, [
     ...refused.map((r) => r.result),
     ...turnedDown.map(({ call, plan }) => notApproved(call, plan, approval)),
@@ -73,6 +75,22 @@ export async function runToolCalls(context: TurnContext, step: Step): Promise<St
   await recordNotes(context, rest, approvals)
   await executeCalls(context, rest, step.usedTokens)
   return 'done'
+}
+
+/** Cards of this turn whose calls are not what is asked now: nobody may decide what nothing waits for. */
+async function replaceOthers(
+  { deps }: TurnContext,
+  approvals: readonly Approval[],
+  current: Approval | undefined,
+): Promise<void> {
+  const stale = approvals.filter((a) => a.state === 'open' && a.id !== current?.id)
+  if (stale.length === 0) return
+  await deps.store.transaction(async (tx) => {
+    for (const { id } of stale) {
+      await settleApproval(tx, { id, outcome: 'superseded', by: 'turnstone' }, deps.clock.now())
+      await deps.queue.cancel(tx, { kind: 'expire', approval: id })
+    }
+  })
 }
 
 /** A call that does not run, whatever people say. */
@@ -261,7 +279,7 @@ function notApproved(call: ToolCall, plan: ReadyPlan, approval: Approval | undef
     rejected: `Rejected by ${approval?.decidedBy ?? 'a person'}${note}. It was not run.`,
     expired: 'Nobody decided in time, so it was not run.',
     unshowable:
-      'It was not run: it is too long to show to the person who would have to approve it. Make it shorter, or write it to files in steps.',
+      'It was not run: the platform cannot show it to the person who would have to approve it, mostly because it is too long. Make it shorter, or write it to files in steps.',
     stopped: 'Stopped by the user. It was not run.',
   }
   const state = approval?.state === 'rejected' ? 'rejected' : 'denied'

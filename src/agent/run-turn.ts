@@ -2,7 +2,7 @@ import { openApprovals } from '../approval/approvals.ts'
 import type { Address } from '../channel/channel-adapter.ts'
 import { PostRefusedError } from '../channel/post-once.ts'
 import { LOG } from '../copy/log.ts'
-import { CARD_NOT_POSTED, GAVE_UP, MODEL_GONE, STOPPED_IN_BETWEEN } from '../copy/turns.ts'
+import { CARD_NOT_POSTED, CARD_REFUSED, GAVE_UP, MODEL_GONE, STOPPED_IN_BETWEEN } from '../copy/turns.ts'
 import type { JobRun } from '../jobs/job-queue.ts'
 import { aliasInUse } from '../model/model-registry.ts'
 import type { Tx } from '../store/store.ts'
@@ -140,14 +140,15 @@ async function tellOfModel(
 async function runClaimedTurn(deps: AgentDeps, workstream: Workstream, taken: ClaimedTurn, run: Run): Promise<void> {
   const postTo = workstream.opening ? await openThread(deps, workstream, taken, run) : taken.postTo
   if (!postTo) return
-  const context = await contextOf(deps, workstream, { ...taken, postTo }, run.signal)
+  const context = await contextOf(deps, workstream, { ...taken, postTo }, run)
   for (const event of eventsOf(await turnRows(context))) context.presenter.show(event)
   const end = await takeFurther(context, taken, run)
   const facts = { turn: shortId(taken.turn), workstream: workstream.id }
   if (end.end === 'failed') deps.log.warn({ ...facts, reason: end.why }, LOG.turnEndedFailed)
   else deps.log.info({ ...facts, end: end.end }, LOG.turnRested)
   if (end.end !== 'parked') return finishTurn(context, end, run)
-  if ((await park(context, run)) === 'stopped') await finishTurn(context, { end: 'stopped', shown: '' }, run)
+  const unasked = await park(context, run)
+  if (unasked) await finishTurn(context, unasked, run)
 }
 
 /** What goes wrong on the way is the turn's end. */
@@ -209,7 +210,7 @@ async function contextOf(
   deps: AgentDeps,
   workstream: Workstream,
   taken: ClaimedTurn,
-  signal: AbortSignal,
+  { signal, idle }: Run,
 ): Promise<TurnContext> {
   const { turn, claim, alias, postTo } = taken
   return {
@@ -224,6 +225,7 @@ async function contextOf(
     files: openFileLedger(deps.store.db, workstream.id),
     presenter: deps.outlet.presenter({ workstream: workstream.id, turn, to: postTo, claim }),
     thread: postTo.thread,
+    idle,
     signal,
   }
 }
@@ -262,14 +264,15 @@ async function giveUp(deps: AgentDeps, workstream: Workstream, taken: ClaimedTur
     files: openFileLedger(deps.store.db, workstream.id),
     presenter: deps.outlet.presenter({ workstream: workstream.id, turn, to: postTo, claim }),
     thread: postTo.thread,
+    idle: run.idle,
     signal: run.signal,
   }
   for (const event of eventsOf(await turnRows(context))) context.presenter.show(event)
   await finishTurn(context, givenUp(deps, turn), run)
 }
 
-/** Posts the open card below all that was shown; then the job ends. */
-async function park(context: TurnContext, run: Run): Promise<'waits' | 'stopped'> {
+/** Posts the open card below all that was shown; then the job ends. What it gives back ends the turn. */
+async function park(context: TurnContext, run: Run): Promise<LoopEnd | undefined> {
   const { deps, presenter, workstream, turn } = context
   presenter.show({ type: 'waiting' })
   await run.idle(() => presenter.settle(run.shutdown))
@@ -277,12 +280,13 @@ async function park(context: TurnContext, run: Run): Promise<'waits' | 'stopped'
     for (const approval of await openApprovals(deps.store.db, workstream.id)) {
       const shown = await run.idle(() => presenter.card(approval, run.signal))
       if (shown === 'unshowable') await deps.refuseUnshowable(approval)
+      else if (shown !== 'shown') return { end: 'failed', why: CARD_REFUSED(shown.refused), shown: '' }
     }
   } catch (error) {
     if (error instanceof ClaimLostError || run.shutdown.aborted) throw error
-    if (run.signal.reason instanceof TurnStoppedError) return 'stopped'
+    if (run.signal.reason instanceof TurnStoppedError) return { end: 'stopped', shown: '' }
     throw new TurnFault(CARD_NOT_POSTED, { cause: error })
   }
   await deps.store.transaction((tx) => resetStarts(tx, turn))
-  return 'waits'
+  return undefined
 }

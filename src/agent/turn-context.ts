@@ -1,6 +1,6 @@
 import type { Approval } from '../approval/approval.ts'
 import type { Config } from '../config/config.ts'
-import type { JobQueue } from '../jobs/job-queue.ts'
+import type { JobQueue, JobRun } from '../jobs/job-queue.ts'
 import type { Signals } from '../jobs/signals.ts'
 import type { ModelProvider } from '../model/model-provider.ts'
 import type { ModelRegistry } from '../model/model-registry.ts'
@@ -60,6 +60,8 @@ export interface TurnContext {
   readonly presenter: TurnPresenter
   /** Slack DMs: the thread this turn answers in; only its messages join while it is busy. */
   readonly thread: string | undefined
+  /** For waits that need no worker: others may have its place until they end. */
+  readonly idle: JobRun['idle']
   /** Aborts with TurnStopped at /stop, with ClaimLost when another job took over, with another reason when the gateway stops. */
   readonly signal: AbortSignal
 }

@@ -200,8 +200,8 @@ export interface ChannelAdapter {
   postEphemeral(to: Address, line: EphemeralLine): Promise<void>
   /** Reads back; rejects where it could not read. */
   findPost(to: Address, post: PendingPost): Promise<MessageRef | undefined>
-  /** Of a deleted message: resolves. */
-  edit(ref: MessageRef, outgoing: Outgoing): Promise<void>
+  /** False where the message is gone. */
+  edit(ref: MessageRef, outgoing: Outgoing): Promise<boolean>
   /** Of a deleted message: resolves. */
   remove(ref: MessageRef): Promise<void>
   /**

@@ -6,10 +6,13 @@ import type { Address, ChannelAdapter, MessageRef, Outgoing, PostLog } from './c
 /** A post that can never succeed: the message must not be tried again (too long, forbidden, gone). */
 export class PostRefusedError extends Error {
   readonly reason: string
-  constructor(reason: string, options?: ErrorOptions) {
+  /** The place takes nothing of ours, whatever it says; false where only this message is refused. */
+  readonly ofPlace: boolean
+  constructor(reason: string, options: ErrorOptions & { ofPlace?: boolean } = {}) {
     super(reason, options)
     this.name = 'PostRefusedError'
     this.reason = reason
+    this.ofPlace = options.ofPlace ?? false
   }
 }
 
@@ -90,6 +93,27 @@ export async function adoptPending(deps: PostDeps, to: Address, prefix: string, 
       else await deps.posts.forget(row.key)
     }
   })
+}
+
+/**
+ * Brings a posted message to this content, over faults that pass. False where the message is gone. Rejects with
+ * PostRefusedError or with the signal's reason.
+ */
+export async function editUntilAnswered(
+  { adapter, clock }: { readonly adapter: Pick<ChannelAdapter, 'edit'>; readonly clock: Clock },
+  ref: MessageRef,
+  outgoing: Outgoing,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (let tries = 0; ; tries++) {
+    signal.throwIfAborted()
+    try {
+      return await adapter.edit(ref, outgoing)
+    } catch (error) {
+      if (error instanceof PostRefusedError) throw error
+      await sleep(clock, waitOf(tries, error), signal)
+    }
+  }
 }
 
 /** A transport error may carry how long the platform wants us to wait. */

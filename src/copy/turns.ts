@@ -16,6 +16,8 @@ export const DISK_FULL = "The gateway's disk is full. Ask an operator to make ro
 export const DATABASE_FAILING = "The gateway's database is failing. Ask an operator to look at the log."
 export const TOO_LARGE_TO_STORE = 'This is too large for me to store. Send less at once.'
 export const CARD_NOT_POSTED = 'The approval card could not be posted.'
+/** `why` is the platform's reason, a sentence. */
+export const CARD_REFUSED = (why: string): string => `The approval card could not be posted. ${why}`
 export const STOPPED_IN_BETWEEN = 'The gateway stopped during the last one.'
 
 export const GAVE_UP = (why: string): string => `I gave up after three attempts. ${why}`
@@ -46,5 +48,6 @@ export const ATTACHMENT = {
   largeImage: 'is an image larger than 4 MB',
   unknownKind: 'is neither text nor an image of a kind that can be read (PNG, JPEG, GIF, WebP)',
   largeText: 'is text larger than 256 KB',
+  tooSlow: 'the host did not send it within 30 seconds',
   failed: (why: string) => `could not be read: ${why}`,
 } as const

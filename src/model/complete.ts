@@ -54,6 +54,8 @@ export interface CompleteDeps {
   readonly onText: (text: string) => void
   /** The text so far is void: another attempt starts. */
   readonly onReset: () => void
+  /** What was used until the signal aborted, where the provider said so. */
+  readonly onStopped?: (usage: Usage) => void
   readonly random?: () => number
 }
 
@@ -79,10 +81,12 @@ export async function complete(
       const answer = await attempt(provider, request, { ...deps, onText, onUsage }, signal)
       return { ...answer, usage: sum(earlier, used) }
     } catch (error) {
+      const spent = sum(earlier, used)
+      if (signal.aborted && spent) deps.onStopped?.(spent)
       signal.throwIfAborted()
       const fault =
         error instanceof ModelError ? error : new ModelError('unavailable', MODEL_UNREACHABLE, { cause: error })
-      earlier = sum(earlier, used)
+      earlier = spent
       const wait = waitBefore(tries, fault, deps.random ?? Math.random)
       if (wait === undefined) throw new CompletionError(fault, { shown, usage: earlier })
       if (shown) deps.onReset()

@@ -6,13 +6,18 @@ import type { InboxMessage } from './inbox-messages.ts'
 import type { TurnEvent } from './turn.ts'
 
 /** Shows one turn in its conversation. */
+export type CardOutcome = 'shown' | 'unshowable' | { readonly refused: string }
+
 export interface TurnPresenter {
   /** Must not throw and must not wait. */
   show(event: TurnEvent): void
   /** Resolves when the platform shows everything; rejects when `signal` aborts. */
   settle(signal: AbortSignal): Promise<void>
-  /** Posts the card, with its files; 'unshowable' where the platform cannot show all that would run. */
-  card(approval: Approval, signal: AbortSignal): Promise<'shown' | 'unshowable'>
+  /**
+   * Posts the card, with its files; 'unshowable' where the platform cannot show all that would run. `refused`: why the
+   * place takes no card at all.
+   */
+  card(approval: Approval, signal: AbortSignal): Promise<CardOutcome>
 }
 
 /** The agent's way to the channels. */

@@ -183,10 +183,11 @@ export class FakeAdapter implements ChannelAdapter {
     return found && { platform: this.platform, channel: this.channelOf(found.to), id: found.id }
   }
 
-  async edit(ref: MessageRef, outgoing: Outgoing): Promise<void> {
+  async edit(ref: MessageRef, outgoing: Outgoing): Promise<boolean> {
     this.world.beforeEdit(outgoing)
     const found = this.world.posts.find((p) => p.id === ref.id && !p.deleted)
     if (found) found.outgoing = outgoing
+    return found !== undefined
   }
 
   async remove(ref: MessageRef): Promise<void> {

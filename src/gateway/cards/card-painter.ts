@@ -4,10 +4,11 @@ import type { CardView } from '../../channel/card.ts'
 import type { Address, ChannelAdapter, MessageRef, PostLog } from '../../channel/channel-adapter.ts'
 import { decodePostKey, encodePostKey } from '../../channel/post-key.ts'
 import { createPostLog } from '../../channel/post-log.ts'
-import { PostRefusedError, postOnce } from '../../channel/post-once.ts'
+import { editUntilAnswered, PostRefusedError, postOnce } from '../../channel/post-once.ts'
 import { fileComment } from '../../copy/cards.ts'
 import { requestAbove } from '../../copy/chat.ts'
 import { LOG } from '../../copy/log.ts'
+import type { CardOutcome } from '../../turn/outlet.ts'
 import { shortId } from '../../util/ids.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 
@@ -51,7 +52,7 @@ export async function postCard(
   deps: Deps,
   of: { approval: Approval; to: Address; posts: PostLog },
   signal: AbortSignal,
-): Promise<'shown' | 'unshowable'> {
+): Promise<CardOutcome> {
   return deps.locks.run(cardLock(of.approval.id), () => postCardNow(deps, of, signal))
 }
 
@@ -59,7 +60,7 @@ async function postCardNow(
   deps: Deps,
   of: { approval: Approval; to: Address; posts: PostLog },
   signal: AbortSignal,
-): Promise<'shown' | 'unshowable'> {
+): Promise<CardOutcome> {
   signal.throwIfAborted()
   const { approval, to, posts } = of
   const adapter = deps.adapters.get(to.platform)
@@ -96,13 +97,17 @@ async function postCardNow(
       deps.redraws.soon()
       return 'shown'
     }
-    if (!posted) await adapter.edit(ref, { kind: 'card', card: cardViewOf(now) })
+    const view = { kind: 'card', card: cardViewOf(now) } as const
+    if (!posted && !(await editUntilAnswered({ adapter, clock: deps.clock }, ref, view, signal))) {
+      await posts.forget(key)
+      return await postCardNow(deps, of, signal)
+    }
     await markCardUpToDate(deps.store.db, now)
     return 'shown'
   } catch (error) {
     if (!(error instanceof PostRefusedError)) throw error
     deps.log.warn({ reason: error.reason, approval: approval.id }, LOG.cardNotShown)
-    return 'unshowable'
+    return error.ofPlace ? { refused: error.reason } : 'unshowable'
   }
 }
 

@@ -68,6 +68,8 @@ class Redraws implements CardRedraws {
   /** Behind the others of its place. */
   async #line(approval: Approval): Promise<void> {
     const to = await addressOfTurn(this.#deps.store.db, approval.turn)
+    // Its buttons are there until the platform is on again.
+    if (to && !this.#deps.adapters.has(to.platform)) return
     const place = to ? `${to.platform}:${to.id}` : ''
     this.#underWay.add(approval.id)
     const mine = (this.#places.get(place) ?? Promise.resolve()).then(() => this.#redraw(approval, to))
