@@ -12,7 +12,7 @@ import {
   TOKEN_CHAR,
 } from './secrets.ts'
 
-/** A word that is longer is held back to its end, without a look at what it may become, characters. */
+/** Looking at a word for each piece of it costs its length, characters. */
 const MAX_JUDGED_CHARS = 256
 /** From here on what is held is not looked through again for each piece, but as it has grown, so that the work stays linear. */
 const FREE_CHARS = 256
@@ -23,6 +23,7 @@ const MAX_FREE_CHARS = 16 * 1024
 /** Releases what can no longer be part of a secret, in whatever pieces the text comes: the same text as of the whole. */
 export class RedactedStream {
   readonly #values: readonly string[]
+  readonly #judged: number
   #held = ''
   /** The last character that was released: some forms depend on what stands before. */
   #before = ''
@@ -31,8 +32,10 @@ export class RedactedStream {
   /** What is held is looked through when it is as long as this. */
   #due = 0
 
-  constructor(values: readonly string[]) {
+  /** `judged`: a word up to this length is looked at for what it may become; a longer one is held back to its end, characters. */
+  constructor(values: readonly string[], judged = MAX_JUDGED_CHARS) {
     this.#values = values
+    this.#judged = judged
   }
 
   push(piece: string): string {
@@ -99,7 +102,7 @@ export class RedactedStream {
   #safeLength(spans: readonly Span[]): number {
     const held = this.#held
     const word = lastWord(held)
-    const long = held.length - word > MAX_JUDGED_CHARS
+    const long = held.length - word > this.#judged
     let cut = Math.min(long ? word : word + openingIn(held.slice(word)), beforeAddress(held), reached(held, word))
     const key = held.lastIndexOf('-----BEGIN')
     if (key >= 0 && held.length - key < KEY_LINE_CHARS && KEY_BEGINNING.test(held.slice(key))) cut = Math.min(cut, key)

@@ -188,6 +188,21 @@ describe('the redactor', () => {
     )
   })
 
+  it.each(Object.keys(FORMS))('E7c a cut leaves no more than 6 characters of a secret, at either side: %s', (name) => {
+    const sample = FORMS[name] ?? fc.constant(alone(''))
+    fc.assert(
+      fc.property(sample, fc.nat({ max: 400 }), ({ before, secret, after: behind }, at) => {
+        const text = `say: ${before}${secret}${behind} and so on`
+        const cut = Math.min(at, text.length)
+        expect(longestPart(redactor.head(text, cut), secret, 6)).toBeLessThanOrEqual(6)
+        // Of a key or an address that began before the cut nothing tells what follows: tools cut inside lines only.
+        if (name === 'pem' || name === 'address' || secret.includes('"')) return
+        expect(longestPart(redactor.tail(text.slice(cut)), secret, 6)).toBeLessThanOrEqual(6)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
   it('E7c leaves nothing of values that overlap', () => {
     expect(redactor.redact('hunter2-long-secret-and more')).toBe(REDACTED)
     expect(streamed('x hunter2-long-secret-and more y', [9, 4, 3, 3, 3])).toBe(`x ${REDACTED} y`)

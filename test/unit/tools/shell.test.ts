@@ -196,6 +196,34 @@ describe('what a script prints', () => {
   })
 })
 
+describe('long lines', () => {
+  const token = `ghp_${'a1B2'.repeat(8)}`
+
+  it('E7c lose no part of a secret at either cut, in read_file', async () => {
+    const b = toolBench()
+    // Heads and tails are 8 KB each.
+    const lines = [0, 4, 8, 12, 20, 28].map((n) => {
+      const side = 'ab '.repeat(2720) + 'x '.repeat(n)
+      return `${side}${token} ${'z '.repeat(20_000)} ${token}${side}`
+    })
+    writeFileSync(join(b.root, 'long.txt'), lines.join('\n'))
+    const seen = await b.call('read_file', { path: 'long.txt' })
+    expect(seen).toContain('characters of this line are left out')
+    expect(createRedactor().redact(seen)).not.toContain('a1B2a1')
+  })
+
+  it('E7c lose no part of a secret where search cuts them', async () => {
+    const b = toolBench()
+    const lines = [0, 6, 12, 20, 30].map(
+      (n) => `needle ${'x'.repeat(980)} ${'y '.repeat(n)}${token} ${'z'.repeat(400)}`,
+    )
+    writeFileSync(join(b.root, 'long.txt'), lines.join('\n'))
+    const seen = await b.call('search', { query: 'needle' })
+    expect(seen).toContain('line cut')
+    expect(createRedactor().redact(seen)).not.toContain('a1B2a1')
+  })
+})
+
 describe('collected output', () => {
   it('keeps head and tail of a flood and says what is missing', () => {
     const collector = new OutputCollector()
