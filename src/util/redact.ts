@@ -47,7 +47,10 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
           : new RedactedStream(spellings, Number.POSITIVE_INFINITY).push(text.slice(0, max))
       ) as Redacted
     },
-    tail: (text) => redact(text.slice(restOfSecret(text, spellings))) as Redacted,
+    tail(text) {
+      const known = redact(text)
+      return known.slice(restOfSecret(known, spellings)) as Redacted
+    },
     containsSecret: (text) => redact(text) !== text,
     stream: () => new RedactedStream(spellings),
   }
