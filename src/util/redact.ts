@@ -41,11 +41,7 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
   return {
     redact: (text) => redact(text) as Redacted,
     head(text, max) {
-      return (
-        text.length <= max
-          ? redact(text)
-          : new RedactedStream(spellings, Number.POSITIVE_INFINITY).push(text.slice(0, max))
-      ) as Redacted
+      return (text.length <= max ? redact(text) : new RedactedStream(spellings).push(text.slice(0, max))) as Redacted
     },
     tail(text) {
       const known = redact(text)
