@@ -14,7 +14,7 @@ export async function createChannels(config: Config, deps: AdapterDeps): Promise
   const { discordToken, slackToken, slackAppToken, slackSigningSecret } = config.secrets
   if (discordToken !== undefined) {
     const { createDiscordAdapter } = await import('./discord/adapter.ts')
-    adapters.push(createDiscordAdapter({ config: config.channels.discord, token: discordToken, tools: deps }))
+    adapters.push(createDiscordAdapter({ config: config.channels.discord, token: discordToken, deps }))
   }
   let slackRequest: Channels['slackRequest']
   if (slackToken !== undefined) {
@@ -27,7 +27,7 @@ export async function createChannels(config: Config, deps: AdapterDeps): Promise
     const slack = createSlackAdapter({
       config: config.channels.slack,
       tokens,
-      tools: deps,
+      deps,
     })
     adapters.push(slack.adapter)
     if (config.channels.slack.mode === 'http') slackRequest = slack.onRequest

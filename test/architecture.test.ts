@@ -36,6 +36,11 @@ describe('the rules see', () => {
     expect(RULES.tables(changed)).toEqual(['src/gateway/access.ts names turns'])
   })
 
+  it('a log line whose words stand beside the code', () => {
+    const changed = withFile('src/gateway/access.ts', (text) => `${text}log.warn({ a: 1 }, 'oh no')\n`)
+    expect(RULES.logWords(changed)).toHaveLength(1)
+  })
+
   it('a package without a home', () => {
     const changed = withFile('src/util/ids.ts', importing('left-pad'))
     expect(RULES.homeless(changed)).toEqual(['src/util/ids.ts imports left-pad'])

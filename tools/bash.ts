@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CatalogTool, ReadyPlan, RunContext, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
+import { noteProcess } from '../src/util/left-processes.ts'
 import type { Redactor } from '../src/util/redact.ts'
 import { runProcess } from '../src/util/run-process.ts'
 import type { Clock } from '../src/util/time.ts'
@@ -60,7 +61,7 @@ export function createBashTool(deps: BashDeps): CatalogTool {
 
 function headerOf(command: string, { timeout, stop_on_error }: Args): string {
   const lines = command.trim().split('\n')
-  const more = lines.length > 1 ? ` (${lines.length - 1} more lines)` : ''
+  const more = lines.length > 1 ? ` (${lines.length === 2 ? '1 more line' : `${lines.length - 1} more lines`})` : ''
   const options = [timeout === undefined ? '' : `timeout ${timeout} s`, stop_on_error ? 'stops on error' : '']
   const said = options.filter(Boolean).join(', ')
   return `${said ? `[${said}] ` : ''}${oneLine(lines[0] ?? '', 100)}${more}`
@@ -72,6 +73,7 @@ async function run(
   { runAs, env, passEnv, ownSecrets, redactor, clock }: BashDeps,
 ): Promise<ToolResult> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-'))
+  const note = noteProcess(folder)
   try {
     const script = join(folder, 'script.sh')
     await writeFile(script, job.command, { mode: 0o600 })
@@ -91,6 +93,7 @@ async function run(
         timeoutMs: job.timeoutMs,
         signal,
         ...(runAs ? { as: runAs } : {}),
+        onStart: note.started,
         onOutput: (stream, text) => progress({ kind: 'output', text: output.add(stream, pieces[stream].push(text)) }),
       },
       clock,
@@ -99,6 +102,7 @@ async function run(
     for (const stream of ['stdout', 'stderr'] as const) output.add(stream, pieces[stream].end())
     return toResult(plainTerminal(output.text()), result, job)
   } finally {
+    note.remove()
     await rm(folder, { recursive: true, force: true })
   }
 }

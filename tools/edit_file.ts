@@ -1,5 +1,5 @@
 import type { Locks } from '../src/jobs/locks.ts'
-import type { CatalogTool, PlanScope, ReadyPlan, ToolResult } from '../src/tool/catalog-tool.ts'
+import type { CatalogTool, PlanScope, ReadyPlan, RunContext, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
 import type { Clock } from '../src/util/time.ts'
@@ -11,6 +11,7 @@ import type { Edit } from './support/edits.ts'
 import type { EditedFile } from './support/heavy-jobs.ts'
 import {
   changedMeanwhile,
+  characters,
   checkUnmoved,
   fileLock,
   invalid,
@@ -95,7 +96,9 @@ async function edit({
     const { before, fault, change, error = '' } = found
     if (fault === 'binary') return { error: `${shown} is a binary file.` }
     if (fault === 'not-utf8') return { error: `${shown} is not valid UTF-8. Edit it with bash.` }
-    const known = written || scope.earlier.reads(place.path) ? before : scope.files.hashOf(place.path)
+    const known = (written ? scope.earlier.knows(place.path) : scope.earlier.reads(place.path))
+      ? before
+      : await scope.files.hashOf(place.path)
     if (known === undefined) return { error: `${shown} must be read with read_file or diff_file before you edit it.` }
     if (known !== before) return { error: `${shown} has changed since you read it. Read it again.` }
     return change ? { before, change } : { error }
@@ -118,8 +121,8 @@ function readyPlan(job: EditJob, locked: (run: () => Promise<ToolResult>) => Pro
     acts: [{ act: 'exec', label: 'edit_file', name: 'edit_file' }, pathAct('write', place)],
     ...(place.linked ? { warning: `the path is a symlink to ${place.path}` } : {}),
     fingerprint: JSON.stringify([place.path, before, change.hash]),
-    effects: { writes: { path: place.path, content: async () => change.bytes } },
-    run: () => observed(() => locked(() => run(job))),
+    effects: { writes: { path: place.path, content: async () => change.bytes, known: true } },
+    run: (context) => observed(() => locked(() => run(job, context))),
   }
 }
 
@@ -147,16 +150,17 @@ function summaryOf(args: Args, { count }: Change): string {
   const what = count === 1 ? '1 replacement' : `${count} replacements`
   const edits = args.replace_all ? [] : editsOf(args)
   const removed = edits.reduce((n, [e]) => n + (e.new_string === '' ? e.old_string.length : 0), 0)
-  return removed > 0 ? `${what}, ${removed} characters removed` : what
+  return removed > 0 ? `${what}, ${characters(removed)} removed` : what
 }
 
 /** Writes what was planned, or nothing: the file must be what the plan was made for. */
-async function run({ args, place, rules, scope, runAs, edited }: EditJob): Promise<ToolResult> {
+async function run({ args, place, rules, scope, runAs, edited }: EditJob, { signal }: RunContext): Promise<ToolResult> {
   const { before, change } = edited
   await checkUnmoved(args.path, place, rules)
   const now = await scanFile(place)
+  signal.throwIfAborted()
   if (now !== before) return failure(`Error: ${changedMeanwhile(place)}`)
-  if (scope.files.hashOf(place.path) !== before) {
+  if ((await scope.files.hashOf(place.path)) !== before) {
     return failure(
       `Error: ${place.shown} must be read with read_file or diff_file before you edit it. Nothing was changed.`,
     )

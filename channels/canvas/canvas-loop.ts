@@ -1,5 +1,6 @@
 import type { TurnCanvas } from '../../src/channel/channel-adapter.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import type { Clock } from '../../src/util/time.ts'
@@ -129,7 +130,7 @@ export class CanvasLoop implements Pick<TurnCanvas, 'draw' | 'settle'> {
       } catch (error) {
         if (this.#signal.aborted) return
         failed++
-        this.#deps.log.warn({ reason: messageOf(error), turn: this.#view?.turn }, 'an answer could not be shown yet')
+        this.#deps.log.warn({ reason: messageOf(error), turn: this.#view?.turn }, LOG.answerNotShown)
         if (failed >= MAX_ROUNDS_ALONE && this.#waiting === 0) return
         const wait = WAITS_MS[Math.min(failed, WAITS_MS.length) - 1] ?? 30_000
         await this.#pause(askedToWait(error) ?? wait, false)

@@ -14,6 +14,7 @@ import type {
   TurnCanvas,
 } from '../../src/channel/channel-adapter.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { newId } from '../../src/util/ids.ts'
 import { sleep } from '../../src/util/time.ts'
@@ -26,7 +27,7 @@ import { Connection } from './connection.ts'
 import { download } from './files.ts'
 import { type InboundContext, isThread, type RawMessage } from './inbound.ts'
 import { onInteraction, type RawInteraction } from './interactions.ts'
-import { CHANNEL_TYPES, TIMES } from './limits.ts'
+import { CHANNEL_TYPES, TIMES, timeOf } from './limits.ts'
 import { channelOf, editOutgoing, findPost, removePost, sendOutgoing } from './posts.ts'
 import { Reader, readHistory } from './read-back.ts'
 import { openThread } from './threads.ts'
@@ -38,7 +39,7 @@ const COMMAND_WAITS_MS = [5000, 30_000, 120_000, 600_000]
 export interface DiscordOptions {
   readonly config: DiscordConfig
   readonly token: string
-  readonly tools: AdapterDeps
+  readonly deps: AdapterDeps
 }
 
 /** Discord over its gateway and REST API. Nothing is connected before `start`. */
@@ -63,20 +64,20 @@ class DiscordAdapter implements ChannelAdapter {
   #self = ''
   #registered = false
 
-  constructor({ config, token, tools }: DiscordOptions) {
+  constructor({ config, token, deps }: DiscordOptions) {
     this.#config = config
-    this.#deps = tools
-    this.#pace = new EditPace(tools.clock, TIMES.edit)
+    this.#deps = deps
+    this.#pace = new EditPace(deps.clock, TIMES.edit)
     const rest = createRest(config.api_url, token)
     rest.on('rateLimited', ({ route, retryAfter, global }) => {
-      tools.log.debug({ route, retryAfter, global }, 'Discord asks to wait')
+      deps.log.debug({ route, retryAfter, global }, LOG.discordWait)
     })
     this.#api = new Api(rest)
     this.#connection = new Connection({
       apiUrl: config.api_url.replace(/\/+$/, ''),
       token,
-      clock: tools.clock,
-      log: tools.log,
+      clock: deps.clock,
+      log: deps.log,
       onEvent: (event, data) => this.#onEvent(event, data),
     })
   }
@@ -166,12 +167,11 @@ class DiscordAdapter implements ChannelAdapter {
     const { clock, log, commands } = this.#deps
     for (const wait of COMMAND_WAITS_MS) {
       try {
-        if (await syncCommands(this.#api, application, commands, log))
-          log.info('the commands were registered with Discord')
+        if (await syncCommands(this.#api, application, commands, log)) log.info(LOG.commandsRegistered)
         return
       } catch (error) {
         if (this.#stop.signal.aborted) return
-        log.warn({ reason: messageOf(error) }, 'the commands could not be registered with Discord')
+        log.warn({ reason: messageOf(error) }, LOG.commandsNotRegistered)
         if (codeOf(error) !== undefined) return
         await sleep(clock, wait, this.#stop.signal).catch(() => undefined)
       }
@@ -181,7 +181,7 @@ class DiscordAdapter implements ChannelAdapter {
   #onDelete(channel: string, ids: readonly string[]): void {
     for (const id of ids) {
       this.#inbound?.deleted({ platform: 'discord', channel, id }).catch((error: unknown) => {
-        this.#deps.log.warn({ reason: messageOf(error), message: id }, 'a deletion could not be taken in')
+        this.#deps.log.warn({ reason: messageOf(error), message: id }, LOG.deletionNotHandled)
       })
     }
   }
@@ -264,7 +264,7 @@ class DiscordAdapter implements ChannelAdapter {
     try {
       await change(`/channels/${ref.channel}/messages/${ref.id}/reactions/${EYES}/@me`)
     } catch (error) {
-      this.#deps.log.debug({ reason: messageOf(error), message: ref.id }, 'could not set a reaction')
+      this.#deps.log.debug({ reason: messageOf(error), message: ref.id }, LOG.reactionNotSet)
     }
   }
 
@@ -285,8 +285,12 @@ class DiscordAdapter implements ChannelAdapter {
     } catch (error) {
       // A thread of people's making needs a permission that we do not ask for.
       if (codeOf(error) === undefined) throw error
-      this.#deps.log.info({ reason: messageOf(error), thread: to.id }, 'a thread could not be archived')
+      this.#deps.log.info({ reason: messageOf(error), thread: to.id }, LOG.threadNotArchived)
     }
+  }
+
+  postedAt({ id }: MessageRef): number {
+    return timeOf(id)
   }
 
   permalink(to: Address, ref?: MessageRef): string {

@@ -2,6 +2,7 @@ import type { Address, MessageRef, PostLog, TurnCanvas } from '../../src/channel
 import { decodePostKey, encodePostKey } from '../../src/channel/post-key.ts'
 import { adoptPending, type PostDeps, PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
+import { LOG } from '../../src/copy/log.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
 import { CanvasLoop, type CanvasPainter, type Round, type RoundOutcome } from '../canvas/canvas-loop.ts'
@@ -179,13 +180,13 @@ class DiscordPainter implements CanvasPainter {
       this.#abandon(part, reason)
       return
     }
-    this.#deps.log.info({ reason, turn: this.#turn, part: part.key }, 'a message of an answer is posted again')
+    this.#deps.log.info({ reason, turn: this.#turn, part: part.key }, LOG.partReposted)
     this.#lost.set(part.key, shown.renewals + 1)
     this.#shown.delete(part.key)
   }
 
   #abandon(part: Part, reason: string): void {
-    this.#deps.log.warn({ reason, turn: this.#turn, part: part.key }, 'a part of an answer was refused')
+    this.#deps.log.warn({ reason, turn: this.#turn, part: part.key }, LOG.partRefused)
     this.#abandoned.add(part.key)
   }
 
@@ -209,7 +210,7 @@ class DiscordPainter implements CanvasPainter {
       if (wanted.has(own)) continue
       await removePost(this.#deps.api, ref).catch((error: unknown) => {
         if (!(error instanceof PostRefusedError)) throw error
-        this.#deps.log.warn({ reason: error.reason, part: key }, 'a part of an answer could not be removed')
+        this.#deps.log.warn({ reason: error.reason, part: key }, LOG.partNotRemoved)
       })
       await this.#posts.forget(key)
       this.#shown.delete(own)

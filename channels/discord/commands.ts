@@ -1,4 +1,5 @@
 import type { CommandSpec } from '../../src/channel/command-spec.ts'
+import { LOG } from '../../src/copy/log.ts'
 import type { Log } from '../../src/util/log.ts'
 import type { Api } from './api.ts'
 import { LIMITS } from './limits.ts'
@@ -65,8 +66,7 @@ export async function syncCommands(
   specs: readonly CommandSpec[],
   log: Log,
 ): Promise<boolean> {
-  if (specs.length > LIMITS.commands)
-    log.warn({ commands: specs.length }, 'Discord takes 100 commands; the rest is not offered')
+  if (specs.length > LIMITS.commands) log.warn({ commands: specs.length }, LOG.tooManyCommands)
   const wanted = commandBodies(specs)
   const path = `/applications/${application}/commands`
   const there = (await api.get(path)) as object[]

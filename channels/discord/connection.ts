@@ -1,13 +1,25 @@
-import { Client, Events, Options, Partials, SimpleShardingStrategy, type WebSocketOptions } from 'discord.js'
+import {
+  Client,
+  Events,
+  Options,
+  Partials,
+  SimpleShardingStrategy,
+  type WebSocketOptions,
+  WebSocketShardStatus,
+} from 'discord.js'
 import type { ChannelState } from '../../src/channel/channel-adapter.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { DISCORD, DISCORD_CLOSED } from '../../src/copy/platforms.ts'
+import { CalmLog } from '../../src/util/calm-log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
 import { intentBits } from './needs.ts'
 
-/** Waits between two tries to begin, ms; the last one repeats. Later losses are the library's to mend. */
-const WAITS_MS = [1000, 2000, 5000, 10_000, 30_000, 60_000]
+/** Waits before a connection, after none, one, two … that failed, ms; the last one repeats. */
+const WAITS_MS = [0, 1000, 2000, 5000, 10_000, 30_000, 60_000]
+/** A connection that was up for so long has not failed, ms. */
+const STEADY_MS = 60_000
 /** `start` waits no longer than this for the first connection; it goes on by itself. */
 const FIRST_ATTEMPT_MS = 20_000
 
@@ -18,6 +30,11 @@ export interface ConnectionOptions {
   readonly log: Log
   /** Must not throw. */
   onEvent(event: string, data: Record<string, unknown>): void
+}
+
+/** One client of the library, as long as it is the one in use. */
+interface Attempt {
+  given: boolean
 }
 
 /** The library's manager of gateway connections. Its event names are typed by an enum that discord.js hides. */
@@ -40,9 +57,14 @@ export class Connection {
   #reason: string | undefined
   #wasReady = false
   readonly #down = new Set<number>()
+  readonly #log: CalmLog
+  /** Connections in a row that failed, the one under way among them. */
+  #failures = 0
+  #upSince = Number.POSITIVE_INFINITY
 
   constructor(options: ConnectionOptions) {
     this.#options = options
+    this.#log = new CalmLog(options.log, options.clock)
   }
 
   state(): { readonly state: ChannelState; readonly reason?: string } {
@@ -71,38 +93,43 @@ export class Connection {
   }
 
   #fail(reason: string): void {
-    this.#options.log.error({ reason }, 'Discord is not connected')
+    this.#options.log.error({ reason }, LOG.discordDisconnected)
     this.#set('failed', reason)
     this.#first.resolve()
   }
 
   /** Tries until a connection stood once or is refused for good; from then on the library keeps it. */
   async #begin(): Promise<void> {
-    const { token, clock, log } = this.#options
-    for (let tries = 0; !this.#stop.signal.aborted; tries++) {
-      const attempt = { given: false }
+    const { token } = this.#options
+    while (!this.#stop.signal.aborted) {
+      await this.#waitForTurn()
+      if (this.#stop.signal.aborted) return
+      const attempt: Attempt = { given: false }
       const client = this.#makeClient(attempt)
       this.#client = client
       try {
         await client.login(token)
         return
       } catch (error) {
-        // The library may go on connecting for a client that it has given up: the attempt is then ended at its hello.
         attempt.given = true
+        await client.destroy().catch(() => undefined)
         if (this.#stop.signal.aborted || this.#state === 'failed') return
         if (/TokenInvalid/.test(String((error as { code?: unknown }).code))) return this.#fail(DISCORD.wrongToken)
-        log.warn({ reason: messageOf(error) }, DISCORD.notReached)
+        this.#log.warn({ reason: messageOf(error) }, DISCORD.notReached)
         this.#set(this.#state, messageOf(error))
         this.#first.resolve()
-        await sleep(clock, WAITS_MS[Math.min(tries, WAITS_MS.length - 1)] ?? 60_000, this.#stop.signal).catch(
-          () => undefined,
-        )
       }
     }
   }
 
-  #makeClient(attempt: { given: boolean }): Client {
-    const { apiUrl, log } = this.#options
+  /** Until the next connection may be made, which is counted as failed until it was up for a while; or until the end. */
+  async #waitForTurn(): Promise<void> {
+    const wait = WAITS_MS[Math.min(this.#failures++, WAITS_MS.length - 1)] ?? 60_000
+    if (wait > 0) await sleep(this.#options.clock, wait, this.#stop.signal).catch(() => undefined)
+  }
+
+  #makeClient(attempt: Attempt): Client {
+    const { apiUrl } = this.#options
     const none = { maxSize: 0 }
     const client = new Client({
       intents: intentBits(),
@@ -123,23 +150,42 @@ export class Connection {
       ws: {
         buildStrategy: (manager) => {
           this.#listen(manager, attempt)
+          this.#pace(manager, attempt)
           return new SimpleShardingStrategy(manager)
         },
       },
     })
-    const report = (error: unknown): void =>
-      log.warn({ reason: messageOf(error) }, 'the Discord library reports a problem')
+    const report = (error: unknown): void => this.#log.warn({ reason: messageOf(error) }, LOG.discordLibrary)
     client.on(Events.Error, report)
     client.on(Events.ShardError, report)
     client.on(Events.Warn, report)
     return client
   }
 
-  #listen(manager: Manager, attempt: { given: boolean }): void {
+  /**
+   * The library connects again every half second, and goes on for clients that it has given up. It asks for the session
+   * of a shard that is idle right before it connects: there it is made to wait, and for ever where it is given up.
+   */
+  #pace(manager: Manager, attempt: Attempt): void {
+    const { retrieveSessionInfo } = manager.options
+    let first = true
+    manager.options.retrieveSessionInfo = async (shard) => {
+      // A manager that was destroyed does not know its shards any more.
+      const status = (await manager.fetchStatus()).get(shard)
+      if (status !== undefined && status !== WebSocketShardStatus.Idle) return retrieveSessionInfo(shard)
+      const over = (): boolean => attempt.given || this.#stop.signal.aborted
+      if (!first && !over()) await this.#waitForTurn()
+      first = false
+      if (over()) await new Promise<never>(() => undefined)
+      return retrieveSessionInfo(shard)
+    }
+  }
+
+  #listen(manager: Manager, attempt: Attempt): void {
     const events = manager as unknown as ShardEvents
     const over = (): boolean => attempt.given || this.#stop.signal.aborted
     events.on('error', ({ error }) => {
-      this.#options.log.warn({ reason: messageOf(error) }, 'Discord connection error')
+      this.#log.warn({ reason: messageOf(error) }, LOG.discordError)
     })
     events.on('hello', () => {
       if (over()) void Promise.resolve(manager.destroy()).catch(() => undefined)
@@ -160,6 +206,7 @@ export class Connection {
     this.#down.delete(shard)
     if (this.#down.size > 0) return
     this.#wasReady = true
+    this.#upSince = this.#options.clock.now()
     this.#set('ready')
     this.#first.resolve()
   }
@@ -172,6 +219,8 @@ export class Connection {
       return
     }
     this.#down.add(shard)
+    if (this.#options.clock.now() - this.#upSince >= STEADY_MS) this.#failures = 0
+    this.#upSince = Number.POSITIVE_INFINITY
     if (this.#state === 'failed') return
     this.#set(this.#wasReady ? 'degraded' : 'starting', DISCORD.connectionClosed(code))
     this.#first.resolve()

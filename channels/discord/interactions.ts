@@ -7,6 +7,7 @@ import type {
 } from '../../src/channel/channel-adapter.ts'
 import type { DiscordConfig } from '../../src/config/config.ts'
 import { BUTTONS, LINK_FORM, NOT_IN_THIS_CHANNEL, NOT_SAVED, NOTE_FORM } from '../../src/copy/cards.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import type { Clock } from '../../src/util/time.ts'
@@ -65,7 +66,7 @@ export async function onInteraction(deps: InteractionDeps, raw: RawInteraction):
     else if (raw.type === TYPE.component) await onPress(deps, raw)
     else if (raw.type === TYPE.modal) await onForm(deps, raw)
   } catch (error) {
-    deps.log.warn({ reason: messageOf(error), interaction: raw.id }, 'could not answer an interaction')
+    deps.log.warn({ reason: messageOf(error), interaction: raw.id }, LOG.interactionNotAnswered)
   }
 }
 
@@ -123,7 +124,7 @@ async function handled<T>(
     return await commitThenAcknowledge(deps.clock, work, () => acknowledge(deps, raw, ack))
   } catch (error) {
     if (!failed) throw error
-    deps.log.error({ err: error, interaction: raw.id }, 'could not save a decision or command')
+    deps.log.error({ err: error, interaction: raw.id }, LOG.interactionNotSaved)
     await tellPrivately(deps, raw, NOT_SAVED, placeholder)
     return undefined
   }
@@ -232,7 +233,7 @@ async function showPublicly(
     }
     return true
   } catch (error) {
-    deps.log.warn({ reason: messageOf(error), channel }, 'could not answer publicly; answering privately')
+    deps.log.warn({ reason: messageOf(error), channel }, LOG.answeredPrivately)
     return false
   }
 }

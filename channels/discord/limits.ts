@@ -49,6 +49,11 @@ export const FLAGS = { suppressEmbeds: 1 << 2, ephemeral: 1 << 6 } as const
 /** Snowflakes count from 2015 (Reference docs, Snowflakes). */
 const DISCORD_EPOCH = 1_420_070_400_000
 
+/** When the thing with this id was made, ms since the Unix epoch. */
+export function timeOf(snowflake: string): number {
+  return Number(BigInt(snowflake) >> 22n) + DISCORD_EPOCH
+}
+
 /** The id that a thing made at this time (ms since the Unix epoch) would at least have. */
 export function snowflakeAt(ms: number): string {
   return (BigInt(Math.max(0, Math.floor(ms) - DISCORD_EPOCH)) << 22n).toString()

@@ -1,5 +1,6 @@
 import type { Address, HistoryMessage, InboundHandler } from '../../src/channel/channel-adapter.ts'
 import { MESSAGE_NOT_SAVED } from '../../src/copy/cards.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
@@ -51,7 +52,7 @@ export class Reader {
       if (message.author.id === this.#deps.context().self) return
       await this.#hand(message)
     } catch (error) {
-      this.#deps.log.error({ err: error, message: message.id }, 'could not save a message')
+      this.#deps.log.error({ err: error, message: message.id }, LOG.messageNotSaved)
       await this.#reportNotSaved(message)
     }
   }
@@ -74,14 +75,14 @@ export class Reader {
     this.#reportedAt.set(channel, now)
     const content = MESSAGE_NOT_SAVED
     await api.send(channel, { content }).catch((error: unknown) => {
-      log.warn({ reason: messageOf(error), channel }, 'could not report it either')
+      log.warn({ reason: messageOf(error), channel }, LOG.notReportedEither)
     })
   }
 
   /** Reads back what came while nobody listened; live messages wait for it, for 10 s at most. */
   readMissed(): void {
     const all = this.#missed().catch((error: unknown) => {
-      this.#deps.log.warn({ reason: messageOf(error) }, 'could not read missed messages')
+      this.#deps.log.warn({ reason: messageOf(error) }, LOG.missedNotRead)
     })
     this.#gate = Promise.race([all, sleep(this.#deps.clock, GATE_MS)])
   }
@@ -99,7 +100,7 @@ export class Reader {
       for (const message of await readAfter(this.#deps.api, channelOf(to), snowflakeAt(after)))
         await this.#hand(message)
     } catch (error) {
-      this.#deps.log.warn({ reason: messageOf(error), channel: channelOf(to) }, 'could not read missed messages')
+      this.#deps.log.warn({ reason: messageOf(error), channel: channelOf(to) }, LOG.missedNotRead)
     }
   }
 }

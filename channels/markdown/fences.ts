@@ -4,7 +4,7 @@ export interface Fence {
   readonly prefix: string
   /** The run of ` or ~ that opened it. */
   readonly mark: string
-  /** What stands after the mark, trimmed: the language. */
+  /** What comes after the mark, trimmed: the language. */
   readonly info: string
 }
 
@@ -64,7 +64,7 @@ export function closing(fence: Fence): string {
   return fence.prefix + fence.mark
 }
 
-/** The fence as it stands at the beginning of a further part: quote marks are kept, a list's indent is not. */
+/** The fence at the beginning of a further part: quote marks are kept, a list's indent is not. */
 export function reopened(fence: Fence): Fence {
   const quote = fence.prefix.includes('>') ? `${fence.prefix.slice(0, fence.prefix.lastIndexOf('>') + 1)} ` : ''
   return { ...fence, prefix: quote }

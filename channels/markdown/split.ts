@@ -1,7 +1,7 @@
 import { closing, type Fence, fenceLine, looksLikeFence, mayBecomeClose, reopened } from './fences.ts'
 import { rowCells } from './table.ts'
 
-/** Part of a longer Markdown text that stands by itself: open fences and tables are closed and begun anew. */
+/** Part of a longer Markdown text that is complete: open fences and tables are closed and opened again. */
 export interface MarkdownPart {
   readonly text: string
   /** UTF-16 offsets into the source. Between two parts lie white space and markup only. */
@@ -42,7 +42,7 @@ interface Border extends SplitPoint {
 
 /**
  * Splits Markdown into parts that cost at most `limit`: at a block's end, else a line's, else between words, else
- * between characters. No part is blank. Borders depend only on what stands before the point at which a part is
+ * between characters. No part is blank. Borders depend only on what comes before the point at which a part is
  * full: when text is appended, all parts but the last stay as they are. Linear in the text's length.
  */
 export function splitMarkdown(source: string, options: SplitOptions): MarkdownPart[] {
@@ -251,7 +251,7 @@ class PartBuilder {
 }
 
 /**
- * What a fence needs to be closed, twice: while its own closing line grows, letter by letter, ours stands below it,
+ * What a fence needs to be closed, twice: while its own closing line grows, letter by letter, ours is below it,
  * and a part that was not full before must not become full and then again not.
  */
 function reserve(fence: Fence): number {

@@ -11,11 +11,13 @@ import type {
 } from '../../src/channel/channel-adapter.ts'
 import { PostRefusedError } from '../../src/channel/post-once.ts'
 import type { SlackConfig } from '../../src/config/config.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { REFUSED, SLACK } from '../../src/copy/platforms.ts'
+import { CalmLog } from '../../src/util/calm-log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sleep } from '../../src/util/time.ts'
 import { EditPace } from '../canvas/edit-pace.ts'
-import { isDirect, permalinkOf, postTargetOf } from './address.ts'
+import { isDirect, msOf, permalinkOf, postTargetOf } from './address.ts'
 import { SlackApi } from './api.ts'
 import { createApp, type Self } from './app.ts'
 import { SlackCanvas } from './canvas.ts'
@@ -39,7 +41,7 @@ import type { Feature } from './status.ts'
 export interface SlackAdapterOptions {
   readonly config: SlackConfig
   readonly tokens: { readonly bot: string; readonly app?: string; readonly signingSecret?: string }
-  readonly tools: AdapterDeps
+  readonly deps: AdapterDeps
 }
 
 /** Waits before the bot token is tried again, ms; the last one repeats. */
@@ -80,8 +82,8 @@ class SlackAdapter implements ChannelAdapter {
   #tried = false
 
   constructor(options: SlackAdapterOptions) {
-    const { config, tokens, tools } = options
-    const { clock, log } = tools
+    const { config, tokens, deps } = options
+    const { clock, log } = deps
     this.#options = options
     this.#pacer = new RateLimiter(clock)
     this.#pace = new EditPace(clock, LIMITS.editEveryMs)
@@ -123,12 +125,12 @@ class SlackAdapter implements ChannelAdapter {
     this.#receiver instanceof HttpReceiver ? this.#receiver.handle(request) : new Response('', { status: 404 })
 
   #makeApp(): void {
-    const { config, tokens, tools } = this.#options
+    const { config, tokens, deps } = this.#options
     const app = createApp({
       receiver: this.#receiver,
       botToken: tokens.bot,
       apiUrl: config.api_url,
-      log: tools.log,
+      log: deps.log,
       self: () => this.#who,
       onMessage: (body, event) => this.#event(body, event),
       onTokenLost: (code) => this.#onToken(code),
@@ -136,8 +138,8 @@ class SlackAdapter implements ChannelAdapter {
     new Interactions({
       api: this.#api,
       poster: this.#poster,
-      clock: tools.clock,
-      log: tools.log,
+      clock: deps.clock,
+      log: deps.log,
       command: config.slash_command,
       channels: config.channels,
       apiUrl: config.api_url,
@@ -151,7 +153,8 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   async #connect(first: () => void): Promise<void> {
-    const { clock, log } = this.#options.tools
+    const { clock, log } = this.#options.deps
+    const calm = new CalmLog(log, clock)
     try {
       for (let tries = 0; !this.#who; tries++) {
         try {
@@ -159,7 +162,7 @@ class SlackAdapter implements ChannelAdapter {
         } catch (error) {
           this.#tried = true
           first()
-          log.warn({ reason: messageOf(error) }, 'could not sign in to Slack yet')
+          calm.warn({ reason: messageOf(error) }, 'could not sign in to Slack yet')
           const wait = isTokenCode(codeOf(error)) ? REFUSED_AGAIN_MS : AUTH_BACKOFF_MS[Math.min(tries, 4)]
           await sleep(clock, wait ?? 30_000, this.#life.signal)
         }
@@ -167,7 +170,7 @@ class SlackAdapter implements ChannelAdapter {
       await this.#receiver.start()
       if (this.#receiver instanceof HttpReceiver) void this.#readMissed()
     } catch (error) {
-      if (!this.#life.signal.aborted) log.error({ err: error }, 'could not start Slack')
+      if (!this.#life.signal.aborted) log.error({ err: error }, LOG.slackNotStarted)
     } finally {
       this.#tried = true
       first()
@@ -195,7 +198,7 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   #onToken(code: string | undefined): void {
-    if (code && this.#refused !== code) this.#options.tools.log.error({ code }, 'Slack rejected the bot token')
+    if (code && this.#refused !== code) this.#options.deps.log.error({ code }, LOG.slackTokenRejected)
     this.#refused = code
   }
 
@@ -253,7 +256,7 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   canvas(to: Address, turn: string, posts: Parameters<ChannelAdapter['canvas']>[2]): SlackCanvas {
-    const { clock, log, locks } = this.#options.tools
+    const { clock, log, locks } = this.#options.deps
     return new SlackCanvas(
       {
         api: this.#api,
@@ -276,12 +279,7 @@ class SlackAdapter implements ChannelAdapter {
     )
   }
 
-  async send(
-    to: Address,
-    outgoing: Outgoing,
-    key: string,
-    onFileId: (fileId: string) => Promise<void>,
-  ): Promise<MessageRef> {
+  async send(...[to, outgoing, key, onFileId]: Parameters<ChannelAdapter['send']>): Promise<MessageRef> {
     if (outgoing.kind === 'file') return this.#files.send(to, outgoing, onFileId)
     if (outgoing.kind === 'card')
       return this.#poster.post(to, { body: cardBody(outgoing.card), metadata: metadataOf(key) })
@@ -328,7 +326,7 @@ class SlackAdapter implements ChannelAdapter {
     await this.#api.call(method, args, { priority: 'sign' }).catch((error: unknown) => {
       const code = codeOf(error)
       if (code !== 'already_reacted' && code !== 'no_reaction')
-        this.#options.tools.log.debug({ reason: messageOf(error) }, 'could not set a reaction')
+        this.#options.deps.log.debug({ reason: messageOf(error) }, LOG.reactionNotSet)
     })
   }
 
@@ -341,6 +339,10 @@ class SlackAdapter implements ChannelAdapter {
   }
 
   async archive(): Promise<void> {}
+
+  postedAt({ id }: MessageRef): number {
+    return msOf(id)
+  }
 
   permalink(to: Address, ref?: MessageRef): string {
     return permalinkOf(to, ref, this.#who)

@@ -2,6 +2,7 @@ import type { Address, PostLog, TurnCanvas } from '../../src/channel/channel-ada
 import { decodePostKey, encodePostKey } from '../../src/channel/post-key.ts'
 import { adoptPending } from '../../src/channel/post-once.ts'
 import type { TurnView } from '../../src/channel/turn-view.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { CanvasLoop, type CanvasPainter, type Round, type RoundOutcome } from '../canvas/canvas-loop.ts'
 import { LIMITS } from './limits.ts'
 import { PartWriter, type WriterDeps } from './part-writer.ts'
@@ -86,7 +87,7 @@ class SlackPainter implements CanvasPainter {
       parts.push(part)
     }
     if (parts.length === 0) return
-    deps.log.debug({ turn, parts: parts.length }, 'an answer goes on after a restart')
+    deps.log.debug({ turn, parts: parts.length }, LOG.answerResumed)
     await this.#writer.inspect(parts)
   }
 

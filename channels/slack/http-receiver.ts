@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { App, Receiver } from '@slack/bolt'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { readBody } from '../../src/util/read-body.ts'
@@ -8,15 +9,19 @@ import { isJson, type Json } from './json.ts'
 import { LIMITS } from './limits.ts'
 
 /** Whether Slack signed this body within the last five minutes (or, of a clock ahead, the next). */
-export function isSigned(
-  secret: string,
-  at: string,
-  body: string | Uint8Array,
-  signature: string,
-  now: number,
-): boolean {
-  if (!/^\d{1,12}$/.test(at) || Math.abs(now / 1000 - Number(at)) > LIMITS.signatureAge) return false
-  const sum = createHmac('sha256', secret).update(`v0:${at}:`).update(body).digest('hex')
+export function isSigned(request: {
+  readonly signingSecret: string
+  /** As the header has it: decimal seconds since the epoch. */
+  readonly requestTimestampSec: string
+  readonly body: string | Uint8Array
+  readonly signature: string
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number
+}): boolean {
+  const { signingSecret, requestTimestampSec, body, signature, nowMs } = request
+  if (!/^\d{1,12}$/.test(requestTimestampSec)) return false
+  if (Math.abs(nowMs / 1000 - Number(requestTimestampSec)) > LIMITS.signatureAgeSec) return false
+  const sum = createHmac('sha256', signingSecret).update(`v0:${requestTimestampSec}:`).update(body).digest('hex')
   const given = Buffer.from(signature)
   const wanted = Buffer.from(`v0=${sum}`)
   return given.length === wanted.length && timingSafeEqual(given, wanted)
@@ -61,7 +66,16 @@ export class HttpReceiver implements Receiver {
     if (body === undefined) return plain(413)
     const header = (name: string): string => request.headers.get(name) ?? ''
     const at = header('x-slack-request-timestamp')
-    if (!this.#secret || !isSigned(this.#secret, at, body, header('x-slack-signature'), this.#clock.now()))
+    if (
+      !this.#secret ||
+      !isSigned({
+        signingSecret: this.#secret,
+        requestTimestampSec: at,
+        body,
+        signature: header('x-slack-signature'),
+        nowMs: this.#clock.now(),
+      })
+    )
       return plain(401)
     const payload = parseBody(body.toString('utf8'), header('content-type'))
     if (!payload) return plain(400)
@@ -79,14 +93,14 @@ export class HttpReceiver implements Receiver {
 
   async #event(app: App, body: Json, retry: { num: number; reason: string }): Promise<Response> {
     if (!isJson(body.event)) {
-      this.#log.warn({ type: body.type }, 'Slack holds events back: too many an hour')
+      this.#log.warn({ type: body.type }, LOG.slackHoldsBack)
       return plain(200)
     }
     try {
       await app.processEvent({ body, ack: async () => {}, retryNum: retry.num, retryReason: retry.reason })
       return plain(200)
     } catch (error) {
-      this.#log.warn({ reason: messageOf(error) }, 'a Slack event could not be stored; Slack will repeat it')
+      this.#log.warn({ reason: messageOf(error) }, LOG.slackEventNotStored)
       return plain(500)
     }
   }
@@ -99,7 +113,7 @@ export class HttpReceiver implements Receiver {
       const work = app.processEvent({ body, ack }).then(
         () => resolve(plain(200)),
         (error: unknown) => {
-          this.#log.warn({ reason: messageOf(error) }, 'a Slack interaction failed')
+          this.#log.warn({ reason: messageOf(error) }, LOG.slackInteractionFailed)
           resolve(plain(200))
         },
       )

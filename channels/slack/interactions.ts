@@ -1,6 +1,7 @@
 import type { AckFn, App } from '@slack/bolt'
 import type { CommandReply, DecisionAction, InboundHandler, Person } from '../../src/channel/channel-adapter.ts'
 import { FORM_TOO_LATE, NOT_IN_THIS_CHANNEL, NOT_SAVED, NOTE_FORM, noteLength } from '../../src/copy/cards.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import type { Clock } from '../../src/util/time.ts'
@@ -86,7 +87,7 @@ export class Interactions {
       try {
         return (await this.#handler().decision({ platform: 'slack', ...d })).text
       } catch (error) {
-        this.#deps.log.error({ reason: messageOf(error), approval: d.approval }, 'could not save a decision')
+        this.#deps.log.error({ reason: messageOf(error), approval: d.approval }, LOG.decisionNotSaved)
         return NOT_SAVED
       }
     }
@@ -98,7 +99,7 @@ export class Interactions {
     try {
       await this.#deps.api.call('views.open', { trigger_id: trigger, view })
     } catch (error) {
-      this.#deps.log.warn({ reason: messageOf(error), code: codeOf(error) }, 'could not open a form')
+      this.#deps.log.warn({ reason: messageOf(error), code: codeOf(error) }, LOG.formNotOpened)
       await this.#tell(by, where, FORM_TOO_LATE)
     }
   }
@@ -158,7 +159,7 @@ export class Interactions {
       try {
         return await this.#handler().command({ platform: 'slack', channel: where.channel, ...c })
       } catch (error) {
-        this.#deps.log.error({ reason: messageOf(error), command: c.name }, 'a command failed')
+        this.#deps.log.error({ reason: messageOf(error), command: c.name }, LOG.commandFailed)
         return { text: NOT_SAVED, private: true }
       }
     }
@@ -193,7 +194,7 @@ export class Interactions {
         if (reply.private) await this.#deps.poster.postEphemeral(address, to.id, body)
         else await this.#deps.poster.post(address, { body })
       } catch (error) {
-        this.#deps.log.warn({ reason: messageOf(error) }, 'could not show the answer to a command')
+        this.#deps.log.warn({ reason: messageOf(error) }, LOG.commandAnswerNotShown)
       }
     }
   }

@@ -41,7 +41,7 @@ export const LIMITS = {
   /** Body of a request of Slack in HTTP mode. A choice of ours. */
   bodyBytes: 1_048_576,
   /** Age of a signature in seconds. Slack docs: Verifying requests. */
-  signatureAge: 300,
+  signatureAgeSec: 300,
   /** One edit or append a conversation. A choice of ours. */
   editEveryMs: 1500,
   /** Slack takes a status away after two minutes. Slack docs: assistant.threads.setStatus. */

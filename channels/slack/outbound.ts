@@ -1,5 +1,5 @@
 import type { TurnView, ViewItem } from '../../src/channel/turn-view.ts'
-import { TOOL_STATES } from '../../src/copy/turn.ts'
+import { TOOL_STATES } from '../../src/copy/turns.ts'
 import { oneLine, plainTerminal } from '../../src/util/visible.ts'
 import { closeFences } from '../markdown/fences.ts'
 import type { Json } from './json.ts'

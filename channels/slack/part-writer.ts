@@ -1,5 +1,6 @@
 import type { Address, ChannelAdapter, PostLog } from '../../src/channel/channel-adapter.ts'
 import { PostRefusedError, postOnce } from '../../src/channel/post-once.ts'
+import { LOG } from '../../src/copy/log.ts'
 import type { Locks } from '../../src/jobs/locks.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { sha256 } from '../../src/util/ids.ts'
@@ -78,7 +79,7 @@ export class PartWriter {
   async inspect(parts: readonly Part[]): Promise<void> {
     const first = Math.min(...parts.map((p) => msOf(p.ref?.id ?? '0')))
     const messages = await this.#deps.poster.own(this.#to, first - 1000).catch((error: unknown) => {
-      this.#deps.log.debug({ reason: messageOf(error) }, 'an answer could not be read back')
+      this.#deps.log.debug({ reason: messageOf(error) }, LOG.answerNotReadBack)
       return undefined
     })
     for (const [i, part] of parts.entries()) {
@@ -95,7 +96,7 @@ export class PartWriter {
     if (part.mode === 'stream') await this.#deps.poster.endStream(part.ref)
     await this.#deps.poster.remove(part.ref).catch((error: unknown) => {
       if (!(error instanceof PostRefusedError)) throw error
-      this.#deps.log.warn({ reason: error.reason }, 'a message could not be removed')
+      this.#deps.log.warn({ reason: error.reason }, LOG.partNotRemoved)
     })
     await this.#posts.forget(part.key)
   }
@@ -147,7 +148,7 @@ export class PartWriter {
       if (!stream) return this.#giveUp(part, error.reason)
       this.#native = false
       if (isMissing(error)) this.#deps.streaming.on = false
-      this.#deps.log.info({ reason: error.reason }, 'Slack does not stream here; answers grow by edits')
+      this.#deps.log.info({ reason: error.reason }, LOG.noSlackStream)
       return 'again'
     }
   }
@@ -259,7 +260,7 @@ export class PartWriter {
   /** The message is gone: the next round posts the part again. */
   async #replace(part: Part, reason: string): Promise<WriteOutcome> {
     if (part.renewals >= MAX_RENEWALS) return this.#giveUp(part, reason)
-    this.#deps.log.info({ reason }, 'a message of an answer is posted again')
+    this.#deps.log.info({ reason }, LOG.partReposted)
     await this.#posts.forget(part.key)
     delete part.ref
     Object.assign(part, { mode: 'none', shown: undefined, renewals: part.renewals + 1 })
@@ -267,7 +268,7 @@ export class PartWriter {
   }
 
   #giveUp(part: Part, reason: string): WriteOutcome {
-    this.#deps.log.warn({ reason }, 'an answer cannot be shown')
+    this.#deps.log.warn({ reason }, LOG.partRefused)
     part.mode = 'gone'
     return 'done'
   }

@@ -1,4 +1,5 @@
 import type { Address, HistoryMessage, InboundMessage } from '../../src/channel/channel-adapter.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { isDirect, msOf, postTargetOf, tsOf } from './address.ts'
@@ -44,7 +45,7 @@ export class ReadBack {
   ): Promise<void> {
     const { log, life } = this.#deps
     const all = await places().catch((error: unknown) => {
-      log.warn({ reason: messageOf(error) }, 'could not list missed conversations')
+      log.warn({ reason: messageOf(error) }, LOG.missedNotListed)
       return []
     })
     for (const { to, after } of all) {
@@ -52,7 +53,7 @@ export class ReadBack {
         for (const message of await this.missed(to, after)) await take(message)
       } catch (error) {
         if (life.aborted) return
-        log.warn({ reason: messageOf(error), to: to.id }, 'could not read missed messages')
+        log.warn({ reason: messageOf(error), to: to.id }, LOG.missedNotRead)
       }
     }
   }

@@ -1,7 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { App, Receiver } from '@slack/bolt'
 import type { ChannelState } from '../../src/channel/channel-adapter.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { SLACK } from '../../src/copy/platforms.ts'
+import { CalmLog } from '../../src/util/calm-log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
@@ -11,6 +13,8 @@ import { isJson, type Json, objectIn, textIn } from './json.ts'
 
 /** Waits before a further attempt to connect, ms; the last one repeats. */
 const BACKOFF_MS = [500, 1000, 2000, 5000, 10_000, 30_000]
+/** A connection that was up for so long has not failed, ms. */
+const STEADY_MS = 60_000
 /** After a refusal that only the operator can cure, ms: Slack is asked again now and then. */
 const REFUSED_AGAIN_MS = 300_000
 /** A socket that Slack replaces is kept for what it still delivers, ms. Slack closes it after about 10 s. */
@@ -33,15 +37,20 @@ export interface SocketDeps {
  */
 export class SocketReceiver implements Receiver {
   readonly #deps: SocketDeps
+  readonly #log: CalmLog
   readonly #life = new AbortController()
   readonly #sockets = new Set<SocketConnection>()
   readonly #running = new Set<Promise<void>>()
   #app: App | undefined
   #connecting = false
+  #upSince = 0
+  /** Connections in a row that ended soon. */
+  #short = 0
   #state: { state: ChannelState; reason?: string } = { state: 'starting' }
 
   constructor(deps: SocketDeps) {
     this.#deps = deps
+    this.#log = new CalmLog(deps.log, deps.clock)
   }
 
   init(app: App): void {
@@ -78,11 +87,18 @@ export class SocketReceiver implements Receiver {
     return [...this.#sockets].some((s) => s.ready)
   }
 
+  /** Before the next attempt, ms: connections that end again soon after they were up are failed attempts too. */
+  #waitAfterLoss(): number {
+    this.#short = this.#deps.clock.now() - this.#upSince < STEADY_MS ? this.#short + 1 : 0
+    return this.#short <= 1 ? 0 : backoff(this.#short - 2)
+  }
+
   /** One attempt after another until a connection is up; at most one such loop. */
-  async #connect(first: () => void = () => {}): Promise<void> {
+  async #connect(first: () => void = () => {}, waitMs = 0): Promise<void> {
     if (this.#connecting) return
     this.#connecting = true
     try {
+      if (waitMs > 0) await sleep(this.#deps.clock, waitMs, this.#life.signal)
       for (let tries = 0; !this.#life.signal.aborted; tries++) {
         const wait = await this.#attempt(tries)
         first()
@@ -110,7 +126,8 @@ export class SocketReceiver implements Receiver {
       this.#sockets.add(socket)
       await socket.connect(url)
       this.#state = { state: 'degraded', reason: SLACK.noConnection }
-      log.info('connected to Slack')
+      this.#upSince = clock.now()
+      log.info(LOG.slackConnected)
       if (!before) this.#deps.onUp()
       return undefined
     } catch (error) {
@@ -122,22 +139,22 @@ export class SocketReceiver implements Receiver {
         return REFUSED_AGAIN_MS
       }
       if (this.#state.state !== 'failed') this.#state = { state: 'degraded', reason: SLACK.noConnection }
-      log.warn({ reason: messageOf(error) }, 'could not connect to Slack yet')
+      this.#log.warn({ reason: messageOf(error) }, LOG.slackNotConnected)
       const asked = error instanceof SlackUnclearError ? error.retryAfterMs : undefined
-      return asked ?? BACKOFF_MS[Math.min(tries, BACKOFF_MS.length - 1)] ?? 30_000
+      return asked ?? backoff(tries)
     }
   }
 
   #fail(reason: string): void {
-    if (this.#state.reason !== reason) this.#deps.log.error({ reason }, 'Slack stays disconnected until this is fixed')
+    if (this.#state.reason !== reason) this.#deps.log.error({ reason }, LOG.slackStaysOff)
     this.#state = { state: 'failed', reason }
   }
 
   #closed(socket: SocketConnection): void {
     this.#sockets.delete(socket)
     if (this.#life.signal.aborted || this.#isUp() || this.#state.state === 'failed') return
-    this.#deps.log.warn('the connection to Slack ended')
-    void this.#connect()
+    this.#log.warn({}, LOG.slackEnded)
+    void this.#connect(undefined, this.#waitAfterLoss())
   }
 
   #frame(socket: SocketConnection, frame: Json): void {
@@ -154,7 +171,7 @@ export class SocketReceiver implements Receiver {
 
   #disconnect(socket: SocketConnection, reason: string): void {
     const { clock, log } = this.#deps
-    log.info({ reason }, 'Slack is closing a connection')
+    log.info({ reason }, LOG.slackClosing)
     if (reason === 'link_disabled') {
       this.#fail(SLACK.socketModeOff)
       for (const one of this.#sockets) one.destroy()
@@ -186,8 +203,7 @@ export class SocketReceiver implements Receiver {
     }
     const isEvent = frame.type === 'events_api'
     try {
-      if (isEvent && !isJson(body.event))
-        log.warn({ type: body.type }, 'Slack is holding events back: too many this hour')
+      if (isEvent && !isJson(body.event)) log.warn({ type: body.type }, LOG.slackHoldsBack)
       else
         await app?.processEvent({
           body,
@@ -197,8 +213,12 @@ export class SocketReceiver implements Receiver {
         })
       await ack()
     } catch (error) {
-      log.warn({ reason: messageOf(error), type: frame.type }, 'could not handle a Slack envelope; Slack may repeat it')
+      log.warn({ reason: messageOf(error), type: frame.type }, LOG.slackEnvelopeFailed)
       if (!isEvent) await ack()
     }
   }
+}
+
+function backoff(tries: number): number {
+  return BACKOFF_MS[Math.min(tries, BACKOFF_MS.length - 1)] ?? 30_000
 }

@@ -1,8 +1,9 @@
 import type { Address } from '../../src/channel/channel-adapter.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
+import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
-import type { Clock } from '../../src/util/time.ts'
+import { type Clock, sleep } from '../../src/util/time.ts'
 import { postTargetOf } from './address.ts'
 import type { SlackApi } from './api.ts'
 import { codeOf } from './errors.ts'
@@ -12,6 +13,9 @@ import { LIMITS } from './limits.ts'
 export interface Feature {
   on: boolean
 }
+
+/** A turn waits no longer than this for its status line to go, ms. */
+const CLEARED_WITHIN_MS = 3000
 
 const MISSING = new Set(['unknown_method', 'feature_disabled', 'not_allowed', 'method_not_supported', 'missing_scope'])
 
@@ -58,11 +62,14 @@ export class StatusLine {
     if (this.#shown && !this.#writing) this.#set(this.#shown)
   }
 
-  /** Resolves when it was tried. Also right after a restart, for a line that an earlier process left. */
+  /** Resolves when it was tried, or after 3 s. Also right after a restart, for a line that an earlier process left. */
   async clear(): Promise<void> {
     this.#cancel()
     this.#set('')
-    await this.#last
+    const done = new AbortController()
+    const late = sleep(this.#deps.clock, CLEARED_WITHIN_MS, done.signal).catch(() => {})
+    await Promise.race([this.#last, late])
+    done.abort()
   }
 
   #again(): void {
@@ -84,7 +91,7 @@ export class StatusLine {
         await api.call('assistant.threads.setStatus', args, { priority: 'sign' })
       } catch (error) {
         if (isMissing(error)) feature.on = false
-        log.debug({ reason: messageOf(error) }, 'the status line could not be set')
+        log.debug({ reason: messageOf(error) }, LOG.statusNotSet)
       }
     })
   }

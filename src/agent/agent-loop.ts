@@ -1,3 +1,12 @@
+import {
+  ANSWER_EMPTY,
+  ANSWER_TOO_LONG,
+  CONTENT_FILTERED,
+  IMAGE_NOT_READ,
+  INTERRUPTED,
+  NO_EARLIER_MESSAGES,
+  NOT_READ,
+} from '../copy/turns.ts'
 import { type Completion, CompletionError, complete } from '../model/complete.ts'
 import type { ContentPart, Message, ToolCall, Usage } from '../model/message.ts'
 import type { ModelRequest } from '../model/model-provider.ts'
@@ -30,7 +39,8 @@ export type LoopEnd =
   | { readonly end: 'done' | 'parked' }
   /** `shown`: what people saw of an answer that was not finished. */
   | { readonly end: 'stopped'; readonly shown: string }
-  | { readonly end: 'failed'; readonly why: string; readonly shown: string }
+  /** `fault`: the gateway's own, not one of the model. */
+  | { readonly end: 'failed'; readonly why: string; readonly shown: string; readonly fault?: boolean }
 
 /** Model and tools in turn until the model has no more calls. Rejects with the signal's reason, or ClaimLost. */
 export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
@@ -51,7 +61,7 @@ export async function agentLoop(context: TurnContext): Promise<LoopEnd> {
       if (outcome === 'parked') return { end: 'parked' }
       continue
     }
-    await readInbox(context, rows.length === 0)
+    await readInbox(context, !rows.some((r) => r.kind === 'user'))
     tools = context.deps.catalog.snapshot()
     const failed = await modelStep(context, rows, tools)
     if (failed) return failed
@@ -74,7 +84,7 @@ async function reportInterrupted(context: TurnContext, calls: readonly ToolCall[
   await recordResults(
     context,
     calls.map((call) => ({ call, header: startedHeader(rows, call.id), state: 'interrupted' as const, text })),
-    `Interrupted by a restart: ${names}. Its outcome is unknown and it was not run again.`,
+    INTERRUPTED(names),
   )
 }
 
@@ -91,12 +101,14 @@ async function readInbox(context: TurnContext, first: boolean): Promise<void> {
   const told: string[] = []
   const user: UserItem[] = []
   for (const item of mine) user.push(await userItem(context, item, told))
-  const entries: JournalEntry[] = [...earlier, { kind: 'user', items: user }]
-  await recordUserMessages(context, mine, entries)
-  if (told.length > 0) await notice(context, `Not read: ${told.map(escapeMarkup).join('; ')}`, 'info')
+  const alone: JournalEntry[] = [{ kind: 'notice', text: NO_EARLIER_MESSAGES, tone: 'info' }]
+  await recordUserMessages(context, mine, [...(earlier ?? alone), { kind: 'user', items: user }])
+  if (!earlier) context.presenter.show({ type: 'notice', text: NO_EARLIER_MESSAGES, tone: 'info' })
+  if (told.length > 0) await notice(context, NOT_READ(told.map(escapeMarkup).join('; ')), 'info')
 }
 
-async function messagesForTurn(context: TurnContext, first: boolean): Promise<readonly InboxMessage[]> {
+/** What waits for this turn; `first`: what begins it. */
+export async function messagesForTurn(context: TurnContext, first: boolean): Promise<readonly InboxMessage[]> {
   const items = await queuedMessages(context.deps.store.db, context.workstream.id)
   if (!first) return items.filter((i) => sameThread(i, context))
   return items.filter((i) => i.replyTo.thread === items[0]?.replyTo.thread)
@@ -110,15 +122,6 @@ async function recordUserMessages(
   const ids = items.map((i) => i.id)
   await record(context, entries, (tx) => markTaken(tx, ids, context.turn))
   await context.deps.outlet.taken(items)
-}
-
-/** What would begin the turn, by its text alone: the turn fails and must not leave it to begin the next one. */
-export async function readInboxWithoutFiles(context: TurnContext): Promise<void> {
-  const items = await messagesForTurn(context, true)
-  const user = items.map(({ id, author, text }): UserItem => {
-    return { inbox: id, author, content: [{ type: 'text', text: context.deps.redactor.redact(text) }] }
-  })
-  if (items.length > 0) await recordUserMessages(context, items, [{ kind: 'user', items: user }])
 }
 
 function sameThread(item: InboxMessage, context: TurnContext): boolean {
@@ -144,10 +147,11 @@ async function userItem(context: TurnContext, item: InboxMessage, told: string[]
   return { inbox: item.id, author: item.author, content }
 }
 
-async function earlierMessages(context: TurnContext, item: InboxMessage): Promise<JournalEntry[]> {
+/** Undefined where they cannot be read in time. */
+async function earlierMessages(context: TurnContext, item: InboxMessage): Promise<JournalEntry[] | undefined> {
   const { outlet, redactor } = context.deps
   const lines = await outlet.earlier(item.replyTo, item.ref?.id, MAX_EARLIER_MESSAGES)
-  if (lines.length === 0) return []
+  if (!lines || lines.length === 0) return lines && []
   const text = lines.map((m) => `${m.own ? 'you' : m.author.name}: ${m.text}`).join('\n')
   return [
     {
@@ -217,7 +221,7 @@ async function modelStep(
   } catch (error) {
     if (context.signal.reason instanceof TurnStoppedError) return { end: 'stopped', shown }
     if (!(error instanceof CompletionError)) throw error
-    await record(context, [], (tx) => chargeUsage(tx, context, error.usage))
+    await record(context, [], await charging(context, error.usage))
     // Four characters a token is a guess: where it was wrong, less is sent.
     if (error.code === 'context' && share > MIN_HISTORY_SHARE) return modelStep(context, rows, tools, share / 2)
     if (error.code === 'image' && (await dropImages(context, tools))) return undefined
@@ -264,22 +268,22 @@ async function recordAnswer(context: TurnContext, done: Completion, rows: readon
   const said = calls.length > 0 ? undefined : endingNotice(done)
   const entries: JournalEntry[] = [{ kind: 'assistant', text: done.text, calls, ...(cut ? { cut } : {}), ...opaque }]
   if (said) entries.push({ kind: 'notice', text: said, tone: 'info' })
-  await record(context, entries, (tx) => chargeUsage(tx, context, done.usage))
+  await record(context, entries, await charging(context, done.usage))
   if (said) context.presenter.show({ type: 'notice', text: said, tone: 'info' })
 }
 
-/** Charged to the workstream's owner. */
-async function chargeUsage(tx: Tx, context: TurnContext, usage: Usage | undefined): Promise<void> {
-  if (!usage) return
+/** Charged to the person whose message is being answered. */
+async function charging(context: TurnContext, usage: Usage | undefined): Promise<(tx: Tx) => Promise<void>> {
+  if (!usage) return async () => {}
   const { deps, workstream, alias } = context
-  await recordUsage(tx, { user: workstream.owner, workstream: workstream.id, model: alias, usage }, deps.clock.now())
+  const user = authorOf(await turnRows(context)) ?? workstream.owner
+  return (tx) => recordUsage(tx, { user, workstream: workstream.id, model: alias, usage }, deps.clock.now())
 }
 
 function endingNotice({ text, reason }: Completion): string | undefined {
-  if (reason === 'content-filter') return "The model's provider stopped this answer by its content filter."
-  if (reason === 'length')
-    return 'The answer was cut off: it reached the longest length the model may write. Say "go on" for the rest.'
-  return text.trim() ? undefined : 'The model returned an empty answer. Ask again, perhaps in other words.'
+  if (reason === 'content-filter') return CONTENT_FILTERED
+  if (reason === 'length') return ANSWER_TOO_LONG
+  return text.trim() ? undefined : ANSWER_EMPTY
 }
 
 /** The provider will not read an image of the history: later requests carry a note instead. False where there is none. */
@@ -287,7 +291,7 @@ async function dropImages(context: TurnContext, tools: ToolSnapshot): Promise<bo
   const some = imagesOf(await historyFor(context, tools)).length > 0
   if (some) {
     await record(context, [{ kind: 'images-refused' }])
-    await notice(context, 'The model could not read an image; it goes on without it.', 'info')
+    await notice(context, IMAGE_NOT_READ, 'info')
   }
   return some
 }

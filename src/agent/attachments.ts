@@ -1,4 +1,5 @@
 import type { Attachment } from '../channel/channel-adapter.ts'
+import { ATTACHMENT } from '../copy/turns.ts'
 import type { ContentPart } from '../model/message.ts'
 import { messageOf } from '../util/errors.ts'
 import { imageMime } from '../util/image-mime.ts'
@@ -33,7 +34,7 @@ export async function receiveAttachments(
     const name = oneLine(given, 100) || 'file'
     const outcome = await receive(file, index, tools).catch((error: unknown): Outcome => {
       signal.throwIfAborted()
-      return { kind: 'refused', why: `could not be read: ${tools.redactor.redact(messageOf(error))}` }
+      return { kind: 'refused', why: ATTACHMENT.failed(tools.redactor.redact(messageOf(error))) }
     })
     if (outcome.kind === 'refused') refused.push(`${name}: ${outcome.why}`)
     else if (outcome.kind === 'text') parts.push({ type: 'text', text: inlined(name, outcome.text) })
@@ -54,19 +55,19 @@ async function receive(
   tools: Parameters<typeof receiveAttachments>[1],
 ): Promise<Outcome> {
   const no = (why: string): Outcome => ({ kind: 'refused', why })
-  if (index >= MAX_FILES) return no(`not read: more than ${MAX_FILES} files in one message`)
-  if (file.size > MAX_BYTES) return no('not read: larger than 20 MB')
+  if (index >= MAX_FILES) return no(ATTACHMENT.tooMany(MAX_FILES))
+  if (file.size > MAX_BYTES) return no(ATTACHMENT.tooLarge)
   const bytes = await tools.download(file, MAX_BYTES)
-  if (bytes.length === 0) return no('is empty')
+  if (bytes.length === 0) return no(ATTACHMENT.empty)
   const mime = imageMime(bytes)
   if (mime) {
-    if (!tools.vision) return no('is an image, and this model cannot see images')
-    if (bytes.length > MAX_IMAGE_BYTES) return no('is an image larger than 4 MB')
+    if (!tools.vision) return no(ATTACHMENT.noVision)
+    if (bytes.length > MAX_IMAGE_BYTES) return no(ATTACHMENT.largeImage)
     return { kind: 'image', image: { type: 'image', mime, base64: Buffer.from(bytes).toString('base64') } }
   }
   const text = utf8(bytes)
-  if (text === undefined) return no('is neither text nor an image of a kind that can be read (PNG, JPEG, GIF, WebP)')
-  if (bytes.length > MAX_TEXT_BYTES) return no('is text larger than 256 KB')
+  if (text === undefined) return no(ATTACHMENT.unknownKind)
+  if (bytes.length > MAX_TEXT_BYTES) return no(ATTACHMENT.largeText)
   return { kind: 'text', text: tools.redactor.redact(text) }
 }
 

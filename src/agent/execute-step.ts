@@ -69,6 +69,8 @@ export async function executeCalls(
   const limitNow = (): number => resultLimit(context.provider.contextWindow, used)
   const ends: Promise<void>[] = []
   const runOne = async ({ call, plan }: RunningCall): Promise<void> => {
+    // What is stopped starts nothing more.
+    context.signal.throwIfAborted()
     const header = shownHeader(context, plan.header)
     const tool = shownName(context, call)
     await record(context, [{ kind: 'started', callId: call.id, tool, header }], (tx) => context.files.flush(tx))

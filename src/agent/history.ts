@@ -4,7 +4,7 @@ import { CHARS_PER_TOKEN, IMAGE_TOKENS } from '../turn/weight.ts'
 import { fitTurn } from './fit-history.ts'
 import { imagesLeftOut, LEFT_OUT_IMAGE } from './image-budget.ts'
 
-/** What stands for an image the provider would not take. */
+/** What takes the place of an image the provider would not take. */
 const REFUSED_IMAGE = '[an image stood here; the model could not read it]'
 const LEFT_OUT = '[Earlier messages of this conversation were left out, they no longer fit.]'
 /** How much of its room a history gives up at once when it no longer fits. */
@@ -148,12 +148,20 @@ function messagesOf(
       const opaque = row.turn === of.current && row.opaque ? { opaque: row.opaque } : {}
       return [{ role: 'assistant', text: row.text, calls: row.calls, ...opaque }, ...answers]
     }
+    case 'end':
+      return row.state === 'done' ? [] : [userText(endNote(row))]
     default:
       return []
   }
 }
 
 const NOT_RUN: ContentPart = { type: 'text', text: 'This call was not run.' }
+
+/** So that the model does not take up what was stopped or failed with the next message. */
+function endNote({ state, by, why }: Extract<JournalRow, { kind: 'end' }>): string {
+  const what = state === 'stopped' ? `${by ?? 'Somebody'} stopped this turn` : `This turn failed: ${why ?? 'see above'}`
+  return `[${what.replace(/\.$/, '')}. What was asked above was not finished. Do not take it up again unless somebody asks for it.]`
+}
 
 function userText(text: string): Message {
   return { role: 'user', content: [{ type: 'text', text }] }

@@ -27,6 +27,6 @@ export function imagesLeftOut(images: readonly ImageRef[], room: number): Readon
   return new Set(images.slice(0, from))
 }
 
-/** What stands in its place; a line before it names the file. */
+/** What takes its place; a line before it names the file. */
 export const LEFT_OUT_IMAGE = ({ mime, bytes }: ImageRef): string =>
   `[image (${mime}, ${Math.ceil(bytes / 1024)} KB) left out to save room; read the file again, or ask for the image, if you need it]`

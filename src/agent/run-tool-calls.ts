@@ -16,6 +16,10 @@ import { record, type TurnContext, turnRows } from './turn-context.ts'
 /** Longest header on a card, characters: it holds a path of up to 500 whole. */
 const MAX_HEADER_CHARS = 700
 
+const HOLDS_SECRET =
+  'It was not run: it would touch a text that looks like a secret, which cannot be shown to the person who would have to ' +
+  'approve it. Leave that text out of the change, or ask a person to make it.'
+
 interface JudgedCall {
   readonly call: ToolCall
   readonly plan: ReadyPlan
@@ -49,7 +53,7 @@ export async function runToolCalls(context: TurnContext, step: Step): Promise<St
   const ofCard = (j: JudgedCall): boolean => approvals.some((a) => a.calls.some((c) => c.callId === j.call.id))
   // Of a card's calls none runs without a look at what it showed, also where they are allowed by now.
   const asking = judged.filter((j) => j.verdict.effect === 'ask' || ofCard(j))
-  const approval = asking.length > 0 ? decisionFor(context, asking, approvals) : undefined
+  const approval = asking.length > 0 ? decisionFor(asking, approvals) : undefined
   if (asking.length > 0 && (!approval || approval.state === 'superseded')) {
     await askForApproval(context, asking, approval)
     return 'parked'
@@ -78,7 +82,7 @@ interface RefusedCall {
   readonly deniedBecause?: string
 }
 
-/** Plans and verdicts of a step. Calls that policy denies are taken out, and the others planned without them. */
+/** Plans and verdicts of a step. Calls that can never run are taken out, and the others planned without them. */
 async function planStep(
   context: TurnContext,
   step: Step,
@@ -87,22 +91,28 @@ async function planStep(
   for (let { open } = step; ; ) {
     const prepared = await prepareStep(context, { ...step, open })
     const judged = await judgeCalls(context, prepared)
-    const denied = judged.filter((j) => j.verdict.effect === 'deny')
-    refused.push(
-      ...denied.map(({ call, plan, verdict }) => ({
-        result: deniedByPolicy(call, plan, verdict),
-        deniedBecause: verdict.because,
-      })),
-    )
-    if (denied.length === 0) {
+    const out = judged.flatMap((j) => refusal(context, j) ?? [])
+    refused.push(...out)
+    if (out.length === 0) {
       const invalid = prepared.flatMap(({ call, plan }) =>
         plan.kind === 'invalid' ? [{ call, header: plan.header, state: 'failed' as const, text: plan.error }] : [],
       )
       return { refused: [...refused, ...invalid.map((result) => ({ result }))], judged }
     }
-    const ids = new Set(denied.map((j) => j.call.id))
+    const ids = new Set(out.map((r) => r.result.call.id))
     open = open.filter((call) => !ids.has(call.id))
   }
+}
+
+/** A person can only approve what can be shown to them as it is. */
+function refusal(context: TurnContext, { call, plan, verdict }: JudgedCall): RefusedCall | undefined {
+  if (verdict.effect === 'deny') {
+    return { result: deniedByPolicy(call, plan, verdict), deniedBecause: verdict.because }
+  }
+  if (verdict.effect === 'allow') return undefined
+  const { redactor } = context.deps
+  const secret = [plan.payload.text, plan.header, plan.warning ?? ''].some((text) => redactor.containsSecret(text))
+  return secret ? { result: { call, header: plan.header, state: 'failed', text: HOLDS_SECRET } } : undefined
 }
 
 function prepareStep(context: TurnContext, step: Step): Promise<readonly PreparedCall[]> {
@@ -144,26 +154,19 @@ async function judgeCalls(context: TurnContext, prepared: readonly PreparedCall[
 }
 
 /** The step's approval; 'superseded' where what would run now is not what it showed. */
-function decisionFor(
-  context: TurnContext,
-  asking: readonly JudgedCall[],
-  approvals: readonly Approval[],
-): Approval | undefined {
+function decisionFor(asking: readonly JudgedCall[], approvals: readonly Approval[]): Approval | undefined {
   const ids = new Set(asking.map((j) => j.call.id))
   const latest = approvals.findLast((a) => a.calls.some((c) => ids.has(c.callId)))
   if (!latest || !allowed(latest.state)) return latest
-  return differences(context, asking, latest).length > 0 ? { ...latest, state: 'superseded' } : latest
+  return differences(asking, latest).length > 0 ? { ...latest, state: 'superseded' } : latest
 }
 
-function differences(context: TurnContext, asking: readonly JudgedCall[], approval: Approval): readonly string[] {
+function differences(asking: readonly JudgedCall[], approval: Approval): readonly string[] {
   return asking.flatMap(({ call, plan }) => {
     const shown = approval.calls.find((c) => c.callId === call.id)
     if (!shown) return [`${call.name}: was not asked for before`]
     if (shown.fingerprint === fingerprintOf(plan)) return []
-    const what =
-      shown.payload.text === context.deps.redactor.redact(plan.payload.text)
-        ? 'what it would act on'
-        : 'what it would do'
+    const what = shown.payload.text === plan.payload.text ? 'what it would act on' : 'what it would do'
     return [`${call.name}: ${what} has changed since it was approved`]
   })
 }
@@ -181,7 +184,7 @@ async function askForApproval(
   const now = clock.now()
   const { timeout } = config.approvals
   const expiresAt = timeout > 0 ? now + timeout : undefined
-  const changed = before ? differences(context, asking, before).join('; ') : undefined
+  const changed = before ? differences(asking, before).join('; ') : undefined
   const id = newId()
   await record(context, [{ kind: 'card', approval: id }], async (tx) => {
     const always = asking.every((j) => j.verdict.grantable)
@@ -191,7 +194,7 @@ async function askForApproval(
         id,
         workstream: context.workstream.id,
         turn: context.turn,
-        calls: asking.map((j) => cardCall(j, context)),
+        calls: asking.map(cardCall),
         always,
         ...(changed ? { changed } : {}),
         ...(expiresAt === undefined ? {} : { expiresAt }),
@@ -204,18 +207,16 @@ async function askForApproval(
   count('approvals_asked')
 }
 
-/** A call's own arguments hold no secret; what a plan shows of files and paths beside them may. */
-function cardCall({ call, plan, verdict }: JudgedCall, { deps: { redactor } }: TurnContext): ApprovalCall {
-  const { filename } = plan.payload
-  const text = redactor.redact(plan.payload.text)
+function cardCall({ call, plan, verdict }: JudgedCall): ApprovalCall {
+  const { filename, text } = plan.payload
   return {
     callId: call.id,
     tool: call.name.trim(),
-    header: oneLine(redactor.redact(plan.header), MAX_HEADER_CHARS),
+    header: oneLine(plan.header, MAX_HEADER_CHARS),
     payload: { filename, text, sha256: sha256(text), bytes: Buffer.byteLength(text) },
     fingerprint: fingerprintOf(plan),
     ...(verdict.grantable ? { label: plan.label } : verdict.effect === 'ask' ? { because: verdict.because } : {}),
-    ...(plan.warning === undefined ? {} : { warning: redactor.redact(plan.warning) }),
+    ...(plan.warning === undefined ? {} : { warning: plan.warning }),
   }
 }
 

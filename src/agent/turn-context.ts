@@ -16,6 +16,7 @@ import type { Clock } from '../util/time.ts'
 import type { StoredFileLedger } from '../workspace/file-ledger.ts'
 import type { Claim } from '../workstream/claim.ts'
 import type { Workstream } from '../workstream/workstreams.ts'
+import type { TurnFailures } from './turn-failures.ts'
 
 /** What every turn is run with. */
 export interface AgentDeps {
@@ -34,6 +35,7 @@ export interface AgentDeps {
   /** Ends an approval whose card cannot show all that would run, and wakes its workstream. */
   readonly refuseUnshowable: (approval: Approval) => Promise<void>
   readonly count: (what: TurnCount) => void
+  readonly failures: TurnFailures
 }
 
 export type TurnCount =
@@ -58,7 +60,7 @@ export interface TurnContext {
   readonly presenter: TurnPresenter
   /** Slack DMs: the thread this turn answers in; only its messages join while it is busy. */
   readonly thread: string | undefined
-  /** Aborts with TurnStopped at /stop, with another reason when the gateway stops. */
+  /** Aborts with TurnStopped at /stop, with ClaimLost when another job took over, with another reason when the gateway stops. */
   readonly signal: AbortSignal
 }
 

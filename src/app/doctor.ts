@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
 import { DOCTOR } from '../copy/doctor.ts'
+import { DISCORD, SLACK } from '../copy/platforms.ts'
 import { createModelRegistry } from '../model/model-registry.ts'
 import { inspectStore } from '../store/store.ts'
 import { messageOf } from '../util/errors.ts'
@@ -99,13 +100,13 @@ async function channels(config: Config): Promise<Check[]> {
   const { discordToken, slackToken, slackAppToken, slackSigningSecret } = config.secrets
   const checks: Check[] = []
   if (discordToken === undefined) {
-    checks.push({ name: 'discord', status: 'off', detail: DOCTOR.discordOff })
+    checks.push({ name: 'discord', status: 'off', detail: DOCTOR.off(DISCORD.turnOn) })
   } else {
     const { checkDiscord } = await import('../../channels/discord/check.ts')
     checks.push(...(await checkDiscord(config.channels.discord, discordToken)))
   }
   if (slackToken === undefined) {
-    checks.push({ name: 'slack', status: 'off', detail: DOCTOR.slackOff })
+    checks.push({ name: 'slack', status: 'off', detail: DOCTOR.off(SLACK.turnOn(config.channels.slack.mode)) })
   } else {
     const { checkSlack } = await import('../../channels/slack/check.ts')
     const app = slackAppToken === undefined ? {} : { app: slackAppToken }

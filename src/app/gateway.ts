@@ -1,11 +1,14 @@
 import { realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { createChannels } from '../../channels/index.ts'
 import { createTools, type ToolDeps } from '../../tools/index.ts'
 import type { ChannelAdapter, InboundHandler } from '../channel/channel-adapter.ts'
 import type { Config } from '../config/config.ts'
 import { ownSecrets } from '../config/secrets.ts'
 import { HEALTH } from '../copy/health.ts'
-import { redrawCards } from '../gateway/cards/card-painter.ts'
+import { LOG } from '../copy/log.ts'
+import { DISCORD, SLACK } from '../copy/platforms.ts'
+import { createCardRedraws } from '../gateway/cards/card-redraws.ts'
 import { commandSpecs } from '../gateway/commands/list.ts'
 import type { GatewayDeps } from '../gateway/gateway-deps.ts'
 import type { Inbox } from '../gateway/incoming/inbox.ts'
@@ -13,10 +16,6 @@ import { type Health, healthOf } from '../gateway/operations/health.ts'
 import { type HttpServer, startHttpServer } from '../gateway/operations/http-server.ts'
 import { createMetrics, type Metrics } from '../gateway/operations/metrics.ts'
 import { startReconciler } from '../gateway/operations/reconciler.ts'
-import { Identities } from '../identity/identities.ts'
-import { createLocalJobs } from '../jobs/local-jobs.ts'
-import { createLocalLocks } from '../jobs/local-locks.ts'
-import { createLocalSignals } from '../jobs/local-signals.ts'
 import type { Locks } from '../jobs/locks.ts'
 import { createModelRegistry } from '../model/model-registry.ts'
 import { acquireOwnerLock, type OwnerLock } from '../store/owner-lock.ts'
@@ -24,12 +23,13 @@ import { openStore, type SqliteStore, type Store } from '../store/store.ts'
 import { createToolCatalog } from '../tool/tool-catalog.ts'
 import { countQueued } from '../turn/inbox-messages.ts'
 import { messageOf } from '../util/errors.ts'
+import { endLeftProcesses } from '../util/left-processes.ts'
 import { createLog, type Log } from '../util/log.ts'
 import { createRedactor, type Redactor } from '../util/redact.ts'
 import { type Clock, sleep, systemClock } from '../util/time.ts'
 import { prepareWorkspace, type RunAs } from '../workspace/workspace.ts'
 import { countOpenWorkstreams } from '../workstream/workstreams.ts'
-import { composeEngine } from './compose.ts'
+import { composeEngine, composeLocal } from './compose.ts'
 
 /** Turns that run side by side. Many: one whose platform is down waits in its place, and must not keep others from theirs. */
 const MAX_TURNS_AT_ONCE = 64
@@ -109,7 +109,7 @@ class GatewayProcess implements Gateway {
       { health: () => this.#health(), metrics: () => this.#metrics.text(), slack: () => this.#slackRequest },
       this.#log,
     )
-    this.#log.info({ url: this.url }, 'listening')
+    this.#log.info({ url: this.url }, LOG.listening)
     try {
       await this.#becomeOwner(databaseFile)
       if (this.#ending.signal.aborted) return
@@ -136,29 +136,14 @@ class GatewayProcess implements Gateway {
     const config = this.#config
     const [clock, log] = [this.#clock, this.#log]
     const workspace = prepareWorkspace(config.workspace)
-    const queue = createLocalJobs(store, clock, log)
-    const signals = createLocalSignals(store, clock)
-    const locks = createLocalLocks()
     const models = createModelRegistry(config.models, config.secrets.modelKeys)
-    const commands = commandSpecs(models.aliases)
-    const channels = await createChannels(config, { clock, log, locks, commands })
+    const local = composeLocal({ config, store, clock, log, redactor: this.#redactor, models })
+    const { queue, signals, locks } = local
+    const channels = await createChannels(config, { clock, log, locks, commands: commandSpecs(models.aliases) })
     this.#slackRequest = channels.slackRequest
     const adapters = new Map(channels.adapters.map((a) => [a.platform, a]))
-    const identities = new Identities(store, clock, config.users)
-    const redactor = this.#redactor
-    const deps: GatewayDeps = {
-      config,
-      store,
-      clock,
-      log,
-      redactor,
-      queue,
-      signals,
-      locks,
-      models,
-      identities,
-      adapters,
-    }
+    const redraws = createCardRedraws({ ...local, adapters }, this.#ending.signal)
+    const deps: GatewayDeps = { ...local, adapters, redraws }
     const tools = createTools(this.#toolDeps(workspace.runAs, locks))
     const engine = composeEngine(deps, {
       models,
@@ -168,11 +153,14 @@ class GatewayProcess implements Gateway {
     })
     this.#measure(store, channels.adapters)
     this.#sayAtStart(channels.adapters, workspace.root)
+    // Before any turn goes on: the model is told that they were interrupted.
+    const left = await endLeftProcesses(tmpdir())
+    if (left > 0) log.warn({ processes: left }, LOG.scriptsEnded)
     await queue.work(engine.handleJob, { concurrency: MAX_TURNS_AT_ONCE })
     const stopReconciler = startReconciler(deps, this.#ending.signal)
     signals.onForeignWrite(() => {
       queue.poke()
-      void redrawCards(deps, this.#ending.signal).catch(() => undefined)
+      redraws.soon()
     })
     await Promise.all(channels.adapters.map((a) => this.#startChannel(a, this.#gated(engine.inbox))))
     this.#health = () => healthOf({ store, adapters: channels.adapters, remarks: [HEALTH.noSandbox] })
@@ -219,15 +207,13 @@ class GatewayProcess implements Gateway {
     const config = this.#config
     for (const note of config.notes) this.#log.warn(note)
     this.#log.warn({ workspace: root }, HEALTH.noSandbox)
-    if (config.approvals.skip_permissions) this.#log.warn('skip_permissions is on: tools run without asking')
+    if (config.approvals.skip_permissions) this.#log.warn(LOG.skipPermissions)
     const on = new Set(adapters.map((a) => a.platform))
     const off = [
-      ...(on.has('discord') ? [] : ['discord (set TURNSTONE_DISCORD_TOKEN)']),
-      ...(on.has('slack') ? [] : ['slack (set TURNSTONE_SLACK_TOKEN and TURNSTONE_SLACK_APP_TOKEN)']),
+      ...(on.has('discord') ? [] : [`discord (${DISCORD.turnOn})`]),
+      ...(on.has('slack') ? [] : [`slack (${SLACK.turnOn(config.channels.slack.mode)})`]),
     ]
-    if (off.length > 0) {
-      this.#log.info(`channels off: ${off.join(', ')}; run "npm run demo" to see it work without them`)
-    }
+    if (off.length > 0) this.#log.info(HEALTH.channelsOff(off))
   }
 
   async #startChannel(adapter: ChannelAdapter, inbound: InboundHandler): Promise<void> {
@@ -236,14 +222,14 @@ class GatewayProcess implements Gateway {
       const { state, reason } = adapter.state()
       this.#log.info(
         { channel: adapter.platform, state, ...(reason === undefined ? {} : { reason }) },
-        'channel started',
+        LOG.channelStarted,
       )
     } catch (error) {
-      this.#log.error({ err: error, channel: adapter.platform }, 'channel failed to start; the others keep running')
+      this.#log.error({ err: error, channel: adapter.platform }, LOG.channelNotStarted)
     }
   }
 
-  /** While stopping nothing is taken in: what a platform repeats is not acknowledged, the rest is read back at the next start. */
+  /** While stopping nothing is accepted: what a platform repeats is not acknowledged, the rest is read back at the next start. */
   #gated(inbox: Inbox): InboundHandler {
     const open = <T>(run: () => Promise<T>): Promise<T> =>
       this.#ending.signal.aborted ? Promise.reject(new Error('the gateway is stopping')) : run()
@@ -292,6 +278,6 @@ async function quietly(log: Log, work: Promise<unknown> | undefined): Promise<vo
   try {
     await work
   } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'error while stopping')
+    log.warn({ reason: messageOf(error) }, LOG.stopFailed)
   }
 }

@@ -1,4 +1,5 @@
 import { type Flags, loadConfig } from '../config/load-config.ts'
+import { LOG } from '../copy/log.ts'
 import { createGateway } from './gateway.ts'
 import { createProcessLog } from './logging.ts'
 
@@ -9,9 +10,9 @@ const STOP_LIMIT_MS = 7500
 export async function runServe(flags: Flags): Promise<void> {
   const config = loadConfig(flags, { env: process.env, cwd: process.cwd() })
   const log = createProcessLog(config, process.env)
-  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'))
+  process.on('unhandledRejection', (error) => log.error({ err: error }, LOG.unhandledRejection))
   process.on('uncaughtException', (error) => {
-    log.fatal({ err: error }, 'the gateway crashed')
+    log.fatal({ err: error }, LOG.crashed)
     process.exit(1)
   })
   const gateway = createGateway(config, { log })
@@ -19,7 +20,7 @@ export async function runServe(flags: Flags): Promise<void> {
   const stop = (signal: string): void => {
     if (stopping) return
     stopping = true
-    log.info({ signal }, 'stopping')
+    log.info({ signal }, LOG.stopping)
     const exit = (message: string): never => {
       log.info(message)
       process.exit(0)
@@ -30,5 +31,5 @@ export async function runServe(flags: Flags): Promise<void> {
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))
   await gateway.start()
-  if (!stopping) log.info({ url: gateway.url }, 'ready')
+  if (!stopping) log.info({ url: gateway.url }, LOG.ready)
 }

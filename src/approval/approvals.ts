@@ -163,6 +163,18 @@ export async function dropPayloads(tx: Tx, before: number, limit: number): Promi
   return rows.length
 }
 
+/** The card of an approval is gone. False where the approval is not open any more: nobody needs its card. */
+export async function markCardMissing(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx.db
+    .updateTable('approvals')
+    .set({ card_up_to_date: 0 })
+    .where('id', '=', id)
+    .where('state', '=', 'open')
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 function toApproval(row: Row): Approval {
   return {
     id: row.id,

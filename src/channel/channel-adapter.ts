@@ -9,7 +9,7 @@ export interface Address {
   readonly platform: Platform
   /** Discord: a channel, thread or DM channel id. Slack: `C…:<thread_ts>`, `C…` or `D…`. */
   readonly id: string
-  /** Slack DMs only: the thread in which this answer stands; not part of the conversation's identity. */
+  /** Slack DMs only: the thread in which this is answered; not part of the conversation's identity. */
   readonly thread?: string
   /** Discord only, where no thread could be made: the channel in which `id`, a message, is answered by replies. */
   readonly replyIn?: string
@@ -50,7 +50,7 @@ export interface InboundMessage {
   readonly ref: MessageRef
   /** Milliseconds since the epoch, from the platform. */
   readonly sentAt: number
-  /** How it concerns the bot: names it; is a direct message; or only stands in a thread that may be the bot's. */
+  /** How it concerns the bot: names it; is a direct message; or only appears in a thread that may be the bot's. */
   readonly addressed: 'mention' | 'direct' | 'thread'
   /** An existing thread or DM; or a message in a channel from which a thread is yet to be made. */
   readonly location:
@@ -219,6 +219,8 @@ export interface ChannelAdapter {
   download(file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
   /** Archives a thread where the platform can. */
   archive(to: Address): Promise<void>
+  /** When the platform took the message, ms since the epoch; of the same clock as `InboundMessage.sentAt`. */
+  postedAt(ref: MessageRef): number
   /** A link to the message, or to the conversation without one. */
   permalink(to: Address, ref?: MessageRef): string
 }

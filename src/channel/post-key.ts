@@ -1,4 +1,4 @@
-/** What a post of ours is; the same post has the same key in every process. */
+/** What a post of the bot is; the same post has the same key in every process. */
 export type PostKey =
   /** One message of a turn's answer; `again` counts the messages that took the place of a lost one. */
   | {

@@ -52,11 +52,13 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
         .select(['key', 'at', 'kind', 'text', 'file_id'])
         .where('scope', '=', scope)
         .where('ref', 'is', null)
-        .orderBy('at')
         .execute()
-      return rows.map(({ key, at, kind, text, file_id }) => {
-        return { key, at, kind: kind as PostKind, text, ...(file_id === null ? {} : { fileId: file_id }) }
-      })
+      // A scope has few posts: the index by scope is all that the database needs.
+      return rows
+        .toSorted((a, b) => a.at - b.at)
+        .map(({ key, at, kind, text, file_id }) => {
+          return { key, at, kind: kind as PostKind, text, ...(file_id === null ? {} : { fileId: file_id }) }
+        })
     },
     async known(scope) {
       const rows = await store.db
@@ -67,9 +69,7 @@ export function createPostLog(store: Store, clock: Clock, guard: (tx: Tx) => Pro
         .execute()
       return new Map(rows.map((r) => [r.key, JSON.parse(r.ref ?? 'null') as MessageRef]))
     },
-    async forget(key) {
-      await store.db.deleteFrom('posts').where('key', '=', key).execute()
-    },
+    forget: (key) => store.transaction((tx) => forgetPost(tx, key)),
   }
 }
 
@@ -107,7 +107,7 @@ async function begin(
   }
 }
 
-/** The key of the post that made this message, if it is one of ours. */
+/** The key of the post that made this message, if it is one of the bot. */
 export async function postOf(store: Store, ref: MessageRef): Promise<string | undefined> {
   const row = await store.db
     .selectFrom('posts')
@@ -118,10 +118,9 @@ export async function postOf(store: Store, ref: MessageRef): Promise<string | un
   return row?.key
 }
 
-/** Whether the post was begun and its answer never came: it may be visible or not. */
-export async function isUnanswered(store: Store, key: string): Promise<boolean> {
-  const row = await store.db.selectFrom('posts').select('ref').where('key', '=', key).executeTakeFirst()
-  return row !== undefined && row.ref === null
+/** Its key may be posted again. */
+export async function forgetPost(tx: Tx, key: string): Promise<void> {
+  await tx.db.deleteFrom('posts').where('key', '=', key).execute()
 }
 
 /** Whether a card is being posted on that platform, so that a message not known may be one. */

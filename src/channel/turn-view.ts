@@ -13,7 +13,7 @@ export type ViewItem =
       readonly state: ToolState
       readonly tail?: string
     }
-  /** A line of ours, not of the model. */
+  /** A line of the gateway, not of the model. */
   | { readonly kind: 'notice'; readonly text: string; readonly tone: 'info' | 'error' }
 
 export type Phase = 'thinking' | 'writing' | 'tools' | 'waiting' | 'done' | 'failed' | 'stopped'

@@ -1,4 +1,4 @@
-/** Lines of ours in chat that are no command's answer. `how` is a command as it is written on the platform. */
+/** Lines in chat that answer no command. `how` is a command as it is written on the platform. */
 
 export const NOT_LINKED = (how: string): string =>
   `You are not linked yet. Ask an admin for a token, then link your account with \`${how}\`.`

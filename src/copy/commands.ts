@@ -41,7 +41,7 @@ export const WAS_REMOVED = (name: string): string => `${name} was removed`
 export const NO_CONVERSATION = 'You have no open conversation here.'
 export const ONLY_OWNER = (owner: string): string => `Only ${owner} and admins can do that.`
 export const NO_SUCH_COMMAND = (name: string): string => `There is no command \`${name}\`.`
-/** Before the answer of a command that found its conversation by itself. */
+/** Before the answer of a command that found its conversation without being in it. */
 export const IN_CONVERSATION = (title: string): string => `“${title}”: `
 
 export const STOPPED_BY = (name: string): string => `Stopped by ${name}.`

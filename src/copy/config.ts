@@ -138,7 +138,7 @@ const WHERE = {
   discord: 'the token from the Bot page of your application on https://discord.com/developers/applications',
 } as const
 
-/** The form of a token: what stands there, and where the right one is. */
+/** The form of a token: what it looks like, and where the right one is. */
 export const TOKEN = {
   quoted: 'remove the quotes around the value',
   characters: 'it has a space, a line break or a character that no token has; copy it again',

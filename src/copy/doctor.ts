@@ -9,8 +9,7 @@ export const DOCTOR = {
     `other users of this machine can open ${files.join(', ')}; close them (chmod 600 ${files.join(' ')})`,
   workspace: (root: string, uid: number | undefined) =>
     `${root}; tools run as ${uid === undefined ? 'the same user as the gateway' : `user ${uid}`}`,
-  discordOff: 'off; set TURNSTONE_DISCORD_TOKEN',
-  slackOff: 'off; set TURNSTONE_SLACK_TOKEN and TURNSTONE_SLACK_APP_TOKEN',
+  off: (cure: string) => `off; ${cure}`,
   notInThisVersion: 'not in this version',
   sandbox: 'none in this version: approved bash commands run without a sandbox',
   demoModel: 'the demo model, which follows a script; set OPENAI_API_KEY or add a [models.main] block',

@@ -1,8 +1,10 @@
 /** What `/health` and the other HTTP routes say. */
 export const HEALTH = {
+  channelsOff: (names: readonly string[]) =>
+    `channels off: ${names.join(', ')}; run "npm run demo" to see it work without them`,
   starting: 'the gateway is starting',
   standby: 'another gateway serves this database; waiting for it to stop',
-  noDatabase: 'the database does not answer',
+  noDatabase: 'the database does not answer, or its file was deleted or replaced',
   noSandbox: 'no sandbox in this version: approved bash commands run as the owner of the workspace, without limits',
 } as const
 

@@ -3,6 +3,7 @@
 const DISCORD_BOT_PAGE = 'on the Bot page of https://discord.com/developers/applications'
 
 export const DISCORD = {
+  turnOn: 'set TURNSTONE_DISCORD_TOKEN',
   wrongToken: `Discord rejected the token; set TURNSTONE_DISCORD_TOKEN to the bot token shown ${DISCORD_BOT_PAGE}`,
   notReached: 'could not reach Discord yet',
   connectionClosed: (code: number) => `the connection was closed (${code}); reconnecting`,
@@ -74,6 +75,8 @@ export const REFUSED = {
 } as const
 
 export const SLACK = {
+  turnOn: (mode: 'socket' | 'http') =>
+    `set TURNSTONE_SLACK_TOKEN and ${mode === 'socket' ? 'TURNSTONE_SLACK_APP_TOKEN' : 'TURNSTONE_SLACK_SIGNING_SECRET'}`,
   botTokenRejected: (code: string) =>
     `Slack rejected the bot token (${code}); set TURNSTONE_SLACK_TOKEN to the Bot User OAuth Token (xoxb-…) from the app's OAuth & Permissions page`,
   appTokenRejected: (code: string) =>

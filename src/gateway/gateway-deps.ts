@@ -1,5 +1,6 @@
 import type { Address, ChannelAdapter, Platform } from '../channel/channel-adapter.ts'
 import type { Config } from '../config/config.ts'
+import { LOG } from '../copy/log.ts'
 import type { Identities } from '../identity/identities.ts'
 import type { JobQueue } from '../jobs/job-queue.ts'
 import type { Locks } from '../jobs/locks.ts'
@@ -10,6 +11,12 @@ import { messageOf } from '../util/errors.ts'
 import type { Log } from '../util/log.ts'
 import type { Redactor } from '../util/redact.ts'
 import type { Clock } from '../util/time.ts'
+
+/** Brings the cards of settled approvals to their rows' state. */
+export interface CardRedraws {
+  /** Not waited for: some row may have changed. */
+  soon(): void
+}
 
 /** What the gateway's parts are made with. */
 export interface GatewayDeps {
@@ -25,6 +32,7 @@ export interface GatewayDeps {
   readonly identities: Identities
   /** The channels that are on. */
   readonly adapters: ReadonlyMap<Platform, ChannelAdapter>
+  readonly redraws: CardRedraws
 }
 
 /** A command as it is written on the platform: `/status`, `/turnstone status`. */
@@ -44,6 +52,6 @@ export async function tell(
     if (onlyTo !== undefined) await adapter?.postEphemeral(to, { ...rest, onlyTo })
     else await adapter?.send(to, { kind: 'text', ...rest }, `line:${to.id}:${Math.random()}`, async () => {})
   } catch (error) {
-    log.warn({ reason: messageOf(error), channel: to.platform }, 'a line could not be posted')
+    log.warn({ reason: messageOf(error), channel: to.platform }, LOG.lineNotPosted)
   }
 }

@@ -1,3 +1,4 @@
+import { LOG } from '../copy/log.ts'
 import {
   claimReaction,
   clearReaction,
@@ -39,6 +40,6 @@ async function quietly({ log }: Deps, work: () => Promise<void>): Promise<void> 
   try {
     await work()
   } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'could not update a reaction')
+    log.warn({ reason: messageOf(error) }, LOG.reactionNotUpdated)
   }
 }

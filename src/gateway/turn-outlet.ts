@@ -3,22 +3,26 @@ import { encodePostKey } from '../channel/post-key.ts'
 import { createPostLog } from '../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../channel/post-once.ts'
 import type { TurnView } from '../channel/turn-view.ts'
+import { LOG } from '../copy/log.ts'
 import { emptyView, foldView } from '../turn/fold-view.ts'
 import type { TurnOutlet, TurnPresenter } from '../turn/outlet.ts'
 import type { TurnEvent } from '../turn/turn.ts'
+import { CalmLog } from '../util/calm-log.ts'
 import { messageOf } from '../util/errors.ts'
 import { shortId } from '../util/ids.ts'
 import { sleep } from '../util/time.ts'
-import { assertClaim } from '../workstream/claim.ts'
+import { assertClaim, ClaimLostError } from '../workstream/claim.ts'
 import type { Workstream } from '../workstream/workstreams.ts'
 import { postCard } from './cards/card-painter.ts'
 import type { GatewayDeps } from './gateway-deps.ts'
 import { removeReceived } from './reactions.ts'
 
-type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'locks' | 'adapters'>
+type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'locks' | 'adapters' | 'redraws'>
 
 /** Between two tries to make a workstream's place while the platform is out of reach, ms. */
 const OPEN_AGAIN_MS = 5000
+/** An answer waits no longer than this for what was said before, ms. */
+const EARLIER_WITHIN_MS = 3000
 
 /** The agent's way out to the channels. A workstream of a channel that is off must not be run. */
 export function createTurnOutlet(deps: Deps): TurnOutlet {
@@ -27,6 +31,7 @@ export function createTurnOutlet(deps: Deps): TurnOutlet {
     if (!adapter) throw new Error(`the ${channel} channel is off`)
     return adapter
   }
+  const log = new CalmLog(deps.log, deps.clock)
   return {
     serves: (platform) => deps.adapters.has(platform),
     displayName: (platform) => deps.adapters.get(platform)?.displayName ?? platform,
@@ -37,8 +42,8 @@ export function createTurnOutlet(deps: Deps): TurnOutlet {
           return await openThread(deps, adapterOf(workstream.platform), workstream, posts, signal)
         } catch (error) {
           signal.throwIfAborted()
-          if (error instanceof PostRefusedError) throw error
-          deps.log.warn({ reason: messageOf(error), workstream: workstream.id }, 'no place for an answer yet')
+          if (error instanceof PostRefusedError || error instanceof ClaimLostError) throw error
+          log.warn({ reason: messageOf(error), workstream: workstream.id }, LOG.noPlaceYet)
           await sleep(deps.clock, OPEN_AGAIN_MS, signal)
         }
       }
@@ -51,11 +56,19 @@ export function createTurnOutlet(deps: Deps): TurnOutlet {
       )
     },
     async earlier(to, before, limit) {
+      const range = { limit, ...(before === undefined ? {} : { before }) }
+      const late = new AbortController()
+      const tooLong = sleep(deps.clock, EARLIER_WITHIN_MS, late.signal).then(() => {
+        throw new Error('it took too long')
+      })
       try {
-        return await adapterOf(to.platform).fetchMessages(to, { limit, ...(before === undefined ? {} : { before }) })
+        return await Promise.race([adapterOf(to.platform).fetchMessages(to, range), tooLong])
       } catch (error) {
-        deps.log.warn({ reason: messageOf(error), channel: to.platform }, 'earlier messages could not be read')
-        return []
+        deps.log.warn({ reason: messageOf(error), channel: to.platform }, LOG.earlierMessagesNotRead)
+        return undefined
+      } finally {
+        late.abort()
+        tooLong.catch(() => undefined)
       }
     },
     download: (channel, file, maxBytes, signal) => adapterOf(channel).download(file, maxBytes, signal),

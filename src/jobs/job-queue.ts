@@ -8,6 +8,8 @@ export interface JobRun {
   readonly attempt: number
   /** Aborts when the queue stops and the grace is over. */
   readonly signal: AbortSignal
+  /** Runs what only waits for somebody else, a platform say: for so long the job takes no place from other jobs. */
+  idle<T>(wait: () => Promise<T>): Promise<T>
 }
 
 /**

@@ -1,5 +1,8 @@
 import { sql } from 'kysely'
+import { LOG } from '../copy/log.ts'
 import type { Store, Tx } from '../store/store.ts'
+import { CalmLog } from '../util/calm-log.ts'
+import { messageOf } from '../util/errors.ts'
 import type { Log } from '../util/log.ts'
 import type { Clock } from '../util/time.ts'
 import { decodeJob, encodeJob, type Job } from './job.ts'
@@ -26,10 +29,12 @@ class LocalJobs implements LocalJobQueue {
   readonly #store: Store
   readonly #clock: Clock
   readonly #log: Log
+  readonly #calm: CalmLog
   readonly #abort = new AbortController()
   readonly #running = new Set<Promise<void>>()
   #handler: ((run: JobRun) => Promise<void>) | undefined
   #concurrency = 0
+  #idle = 0
   #stopping = false
   #cancelTimer: () => void = () => undefined
   #pumping: Promise<void> = Promise.resolve()
@@ -38,6 +43,7 @@ class LocalJobs implements LocalJobQueue {
     this.#store = store
     this.#clock = clock
     this.#log = log
+    this.#calm = new CalmLog(log, clock)
   }
 
   async send(tx: Tx, job: Job, { notBefore = 0 }: { notBefore?: number } = {}): Promise<void> {
@@ -100,12 +106,12 @@ class LocalJobs implements LocalJobQueue {
   }
 
   #claimFailed(error: unknown): void {
-    this.#log.error({ err: error }, 'jobs cannot be claimed; trying again in 1 s')
+    this.#calm.warn({ reason: messageOf(error) }, LOG.jobsNotClaimed)
     this.#wakeIn(1000)
   }
 
   async #claimAll(): Promise<void> {
-    while (this.#handler && !this.#stopping && this.#running.size < this.#concurrency) {
+    while (this.#handler && !this.#stopping && this.#isFree()) {
       const job = await this.#claim()
       if (!job) break
       const run = this.#run(job.key, job.attempt, this.#handler)
@@ -141,12 +147,13 @@ class LocalJobs implements LocalJobQueue {
   async #run(key: string, attempt: number, handler: (run: JobRun) => Promise<void>): Promise<void> {
     let failed: unknown
     try {
-      await handler({ job: decodeJob(key), attempt, signal: this.#abort.signal })
+      const idle: JobRun['idle'] = (wait) => this.#waitAside(wait)
+      await handler({ job: decodeJob(key), attempt, signal: this.#abort.signal, idle })
     } catch (error) {
       failed = error ?? new Error('unknown')
     }
     const aborted = this.#abort.signal.aborted
-    if (failed && !aborted) this.#log.error({ err: failed, key, attempt }, 'a job failed and will run again')
+    if (failed && !aborted) this.#log.error({ err: failed, key, attempt }, LOG.jobFailed)
     const backoff = Math.min(FIRST_BACKOFF_MS * 2 ** (attempt - 1), LAST_BACKOFF_MS)
     try {
       await this.#store.transaction(async (tx) => {
@@ -156,8 +163,23 @@ class LocalJobs implements LocalJobQueue {
       })
     } catch (error) {
       // The row stays active and runs again at the next start; the workstream's belt sends another job meanwhile.
-      this.#log.error({ err: error, key }, 'the end of a job could not be stored')
+      this.#log.error({ err: error, key }, LOG.jobEndNotStored)
       this.#clock.after(1000, () => void this.#releaseStuck(key))
+    }
+  }
+
+  #isFree(): boolean {
+    return this.#running.size - this.#idle < this.#concurrency
+  }
+
+  /** A job that comes back may make one more than there are places: it is under way and need not wait again. */
+  async #waitAside<T>(wait: () => Promise<T>): Promise<T> {
+    this.#idle++
+    if (!this.#stopping) this.#pump()
+    try {
+      return await wait()
+    } finally {
+      this.#idle--
     }
   }
 
@@ -179,7 +201,7 @@ class LocalJobs implements LocalJobQueue {
   }
 
   async #armTimer(): Promise<void> {
-    if (this.#stopping || !this.#handler || this.#running.size >= this.#concurrency) return
+    if (this.#stopping || !this.#handler || !this.#isFree()) return
     const next = await this.#store.db
       .selectFrom('jobs')
       .select((e) => e.fn.min('run_at').as('at'))

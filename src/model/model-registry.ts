@@ -5,7 +5,7 @@ import { knownModel } from './model-table.ts'
 export interface ModelRegistry {
   readonly defaultAlias: string
   readonly aliases: readonly string[]
-  /** For people: "main (gpt-5.4)". */
+  /** For people: "main (gpt-5.4)"; the alias alone where it is unknown. */
   label(alias: string): string
   /** Made at first use and kept. Throws for an unknown alias. */
   get(alias: string): Promise<ModelProvider>
@@ -16,8 +16,17 @@ export interface RegistryConfig {
   readonly byAlias: Readonly<Record<string, ModelConfig>>
 }
 
+/** The model that answers where this one is wished for: aliases that are no longer configured give way to the default. */
+export function aliasInUse(
+  models: Pick<ModelRegistry, 'aliases' | 'defaultAlias'>,
+  wished: string | undefined,
+): string {
+  return wished !== undefined && models.aliases.includes(wished) ? wished : models.defaultAlias
+}
+
 /** Providers are imported when first used. `keys` are by alias. */
 export function createModelRegistry(config: RegistryConfig, keys: Readonly<Record<string, string>>): ModelRegistry {
+  const aliases = Object.keys(config.byAlias)
   const made = new Map<string, Promise<ModelProvider>>()
   const blockOf = (alias: string): ModelConfig => {
     const block = config.byAlias[alias]
@@ -26,8 +35,8 @@ export function createModelRegistry(config: RegistryConfig, keys: Readonly<Recor
   }
   return {
     defaultAlias: config.default,
-    aliases: Object.keys(config.byAlias),
-    label: (alias) => `${alias} (${blockOf(alias).model})`,
+    aliases,
+    label: (alias) => (aliases.includes(alias) ? `${alias} (${blockOf(alias).model})` : alias),
     async get(alias) {
       const block = blockOf(alias)
       let provider = made.get(alias)

@@ -44,3 +44,20 @@ export async function prunePresses(db: Db, now: number, limit: number): Promise<
   const gone = await db.deleteFrom('audit').where('id', 'in', old).returning('id').execute()
   return gone.length
 }
+
+/** Rows at the end of the table among which a recent one is looked for. */
+const RECENT_ROWS = 10_000
+
+/** Who stopped or closed the workstream last. */
+export async function lastStopper(db: Db, workstream: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('audit')
+    .select('actor')
+    .where('id', '>', sql<number>`(select coalesce(max(id), 0) - ${RECENT_ROWS} from audit)`)
+    .where('ws_id', '=', workstream)
+    .where('action', 'in', ['stop', 'close'])
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.actor
+}

@@ -22,7 +22,7 @@ export type SqliteHandle = Database.Database
 export function openSqlite(file: string): SqliteHandle {
   const handle = new Database(file, { timeout: BUSY_TIMEOUT_MS })
   handle.pragma('journal_mode = WAL')
-  // FULL: a commit survives a power cut, not only a crash of ours.
+  // FULL: a commit survives a power cut, not only a crash of the process.
   handle.pragma('synchronous = FULL')
   handle.pragma('foreign_keys = ON')
   return handle

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { Kysely, type Transaction } from 'kysely'
@@ -24,7 +24,7 @@ export interface Store {
   readonly db: Db
   /** The only way to write more than one statement. A rejection of `work` rolls back. */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** Whether the database answers. */
+  /** Whether the database answers and its file is still the one that was opened. */
   healthy(): Promise<boolean>
   close(): Promise<void>
 }
@@ -50,7 +50,7 @@ export async function openStore(file: string): Promise<SqliteStore> {
     const handle = openSqlite(file)
     const db = new Kysely<Tables>({ dialect: sqliteDialect(handle) })
     await migrate(db)
-    return createStore(db, handle)
+    return createStore(db, handle, file)
   } catch (error) {
     throw asStoreError(file, error)
   }
@@ -121,7 +121,8 @@ async function migrate(db: Db): Promise<void> {
   })
 }
 
-function createStore(db: Db, handle: ReturnType<typeof openSqlite>): SqliteStore {
+function createStore(db: Db, handle: ReturnType<typeof openSqlite>, file: string): SqliteStore {
+  const opened = inodeOf(file)
   const inside = new AsyncLocalStorage<true>()
   const outside = (): Db => {
     if (inside.getStore()) throw new Error('the store was used inside its own transaction; use tx.db')
@@ -142,8 +143,9 @@ function createStore(db: Db, handle: ReturnType<typeof openSqlite>): SqliteStore
     },
     async healthy() {
       try {
-        handle.prepare('select 1').get()
-        return true
+        handle.prepare('select version from schema_version').get()
+        // SQLite goes on with a deleted file, and all that it takes in is lost at the end.
+        return inodeOf(file) === opened
       } catch {
         return false
       }
@@ -151,6 +153,11 @@ function createStore(db: Db, handle: ReturnType<typeof openSqlite>): SqliteStore
     dataVersion: () => handle.pragma('data_version', { simple: true }) as number,
     close: () => db.destroy(),
   }
+}
+
+/** Of the file at this path; undefined where there is none. */
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino
 }
 
 /** Whether an error says that a UNIQUE column has the value already. */

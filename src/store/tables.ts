@@ -12,7 +12,7 @@ export interface Tables {
     platform: string
     /** Address.id of the conversation; `ask:<key>` until its thread is made. */
     address: string
-    /** The platform's channel in which it was begun. */
+    /** The platform's channel in which it was started. */
     channel: string
     state: 'open' | 'closed'
     /** Raised by each job that takes the workstream; what an older one writes hits no row. */
@@ -25,7 +25,7 @@ export interface Tables {
     title: string
     created_at: number
     active_at: number
-    /** 1: it was said once how to begin anew after a close. */
+    /** 1: the hint how to start again after a close was given. */
     close_told: number
   }
   inbox: {

@@ -85,7 +85,7 @@ function tryParse(text: string): { found: true; value: unknown } | { found: fals
   }
 }
 
-/** What stands between an opening fence on the first line and a closing one at the end. Linear. */
+/** What is between an opening fence on the first line and a closing one at the end. Linear. */
 function withoutFence(text: string): string {
   const first = text.indexOf('\n')
   if (first < 0 || !text.endsWith('```')) return text

@@ -38,7 +38,7 @@ export interface RunContext {
   readonly signal: AbortSignal
   /** Must not throw. */
   readonly progress: (update: Progress) => void
-  /** The call's time limit stands still until the answer. Rejects with the signal's reason. */
+  /** The call's time limit pauses until the answer. Rejects with the signal's reason. */
   readonly ask: (question: Question) => Promise<QuestionAnswer>
   /** Characters the result may have; a tool need not cut its result, but may stop early. */
   readonly resultLimit: number
@@ -49,13 +49,20 @@ export interface CallEffects {
   /** The file whose whole content the model then knows. */
   readonly reads?: readonly string[]
   /** The file's content then; must not change anything. */
-  readonly writes?: { readonly path: string; readonly content: () => Promise<Uint8Array> }
+  readonly writes?: {
+    readonly path: string
+    readonly content: () => Promise<Uint8Array>
+    /** The model then knows the whole content. */
+    readonly known: boolean
+  }
 }
 
 /** What the calls before this one in its step will have done when it runs. */
 export interface EarlierCalls {
   /** The content that the last of them writes; undefined where none writes the file. */
   contentOf(path: string): Promise<Uint8Array | undefined>
+  /** The model knows the whole of what the last of them writes. */
+  knows(path: string): boolean
   /** One of them reads the file. */
   reads(path: string): boolean
 }

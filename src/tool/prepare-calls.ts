@@ -3,7 +3,7 @@ import { messageOf } from '../util/errors.ts'
 import { REDACTED, type Redactor } from '../util/redact.ts'
 import { oneLine } from '../util/visible.ts'
 import { parseArguments } from './arguments.ts'
-import type { EarlierCalls, InvalidPlan, PlanScope, ToolPlan } from './catalog-tool.ts'
+import type { CallEffects, EarlierCalls, InvalidPlan, PlanScope, ToolPlan } from './catalog-tool.ts'
 import type { ToolSnapshot } from './tool-catalog.ts'
 
 const HOLDS_SECRET =
@@ -33,14 +33,22 @@ export async function prepareCalls(
 ): Promise<readonly PreparedCall[]> {
   const prepared: PreparedCall[] = []
   const reads = new Set<string>()
-  const writes = new Map<string, () => Promise<Uint8Array>>()
-  const earlier: EarlierCalls = { reads: (path) => reads.has(path), contentOf: async (path) => writes.get(path)?.() }
+  const writes = new Map<string, NonNullable<CallEffects['writes']>>()
+  const earlier: EarlierCalls = {
+    reads: (path) => reads.has(path),
+    contentOf: async (path) => writes.get(path)?.content(),
+    knows: (path) => writes.get(path)?.known === true,
+  }
   for (const call of calls) {
     const plan = await prepare(call, preparation, earlier)
     prepared.push({ call, plan })
     if (plan.kind !== 'ready') continue
-    for (const path of plan.effects?.reads ?? []) reads.add(path)
-    if (plan.effects?.writes) writes.set(plan.effects.writes.path, plan.effects.writes.content)
+    for (const path of plan.effects?.reads ?? []) {
+      reads.add(path)
+      const write = writes.get(path)
+      if (write) writes.set(path, { ...write, known: true })
+    }
+    if (plan.effects?.writes) writes.set(plan.effects.writes.path, plan.effects.writes)
   }
   return prepared
 }

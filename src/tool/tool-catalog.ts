@@ -1,3 +1,4 @@
+import { LOG } from '../copy/log.ts'
 import type { ToolSpec } from '../model/message.ts'
 import { messageOf } from '../util/errors.ts'
 import type { Log } from '../util/log.ts'
@@ -26,7 +27,7 @@ export function createToolCatalog(list: () => readonly CatalogTool[], log: Log):
   const logged = new Set<string>()
   const setAside = (tool: CatalogTool, reason: string): void => {
     const line = `${tool.origin} ${tool.spec.name}: ${reason}`
-    if (!logged.has(line)) log.warn({ tool: tool.spec.name, origin: tool.origin, reason }, 'tool not offered')
+    if (!logged.has(line)) log.warn({ tool: tool.spec.name, origin: tool.origin, reason }, LOG.toolNotOffered)
     logged.add(line)
   }
   return {

@@ -39,7 +39,7 @@ export interface NewInboxMessage {
   readonly sentAt: number
 }
 
-/** False where a message with this key was taken in before. */
+/** False where a message with this key was accepted before. */
 export async function acceptMessage(tx: Tx, item: NewInboxMessage, now: number): Promise<boolean> {
   const row = await tx.db
     .insertInto('inbox')
@@ -133,6 +133,16 @@ export async function lastSentAt(db: Db, workstream: string): Promise<number> {
   const row = await db
     .selectFrom('inbox')
     .select((e) => e.fn.max('sent_at').as('at'))
+    .where('ws_id', '=', workstream)
+    .executeTakeFirst()
+  return Number(row?.at ?? 0)
+}
+
+/** When its first message was sent, ms since the epoch; 0 where it has none. */
+export async function firstSentAt(db: Db, workstream: string): Promise<number> {
+  const row = await db
+    .selectFrom('inbox')
+    .select((e) => e.fn.min('sent_at').as('at'))
     .where('ws_id', '=', workstream)
     .executeTakeFirst()
   return Number(row?.at ?? 0)

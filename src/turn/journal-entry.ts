@@ -57,7 +57,13 @@ export type JournalEntry<Text extends string = string> =
   | { readonly kind: 'notice'; readonly text: Text; readonly tone: 'info' | 'error' }
   /** The provider refused an image: those before this row are sent as notes from now on. */
   | { readonly kind: 'images-refused' }
-  | { readonly kind: 'end'; readonly state: 'done' | 'failed' | 'stopped' }
+  /** `why`: of a failed turn, for people. `by`: who stopped it. */
+  | {
+      readonly kind: 'end'
+      readonly state: 'done' | 'failed' | 'stopped'
+      readonly why?: Text
+      readonly by?: string
+    }
 
 export interface UserItem<Text extends string = string> {
   /** Inbox row. */

@@ -9,7 +9,7 @@ import type { TurnEvent } from './turn.ts'
 export interface TurnPresenter {
   /** Must not throw and must not wait. */
   show(event: TurnEvent): void
-  /** Resolves when all that was shown stands complete; rejects when `signal` aborts. */
+  /** Resolves when the platform shows everything; rejects when `signal` aborts. */
   settle(signal: AbortSignal): Promise<void>
   /** Posts the card, with its files; 'unshowable' where the platform cannot show all that would run. */
   card(approval: Approval, signal: AbortSignal): Promise<'shown' | 'unshowable'>
@@ -24,8 +24,8 @@ export interface TurnOutlet {
   /** Makes the workstream's place; once for each workstream. */
   open(workstream: Workstream, claim: Claim, signal: AbortSignal): Promise<{ to: Address; notice?: string }>
   presenter(of: { workstream: string; turn: string; to: Address; claim: Claim }): TurnPresenter
-  /** The last messages of the conversation before the given one, oldest first; [] where they cannot be read. */
-  earlier(to: Address, before: string | undefined, limit: number): Promise<readonly HistoryMessage[]>
+  /** The last messages of the conversation before the given one, oldest first; undefined where they cannot be read in 3 s. */
+  earlier(to: Address, before: string | undefined, limit: number): Promise<readonly HistoryMessage[] | undefined>
   download(channel: Platform, file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
   /** The model has them: 👀 comes off. Must not reject. */
   taken(items: readonly InboxMessage[]): Promise<void>

@@ -20,6 +20,10 @@ export function redactEntry(entry: JournalEntry, { redact }: Redactor): JournalE
     case 'note':
     case 'notice':
       return { ...entry, text: redact(entry.text) }
+    case 'end': {
+      const { why, ...rest } = entry
+      return { ...rest, ...(why === undefined ? {} : { why: redact(why) }) }
+    }
     default:
       return entry
   }

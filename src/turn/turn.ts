@@ -17,7 +17,7 @@ export type TurnEvent =
     }
   /** The last lines of what a running tool prints. */
   | { readonly type: 'tool-tail'; readonly callId: string; readonly tail: string }
-  /** A card stands here; what follows begins a new message. */
+  /** A card comes here; what follows starts a new message. */
   | { readonly type: 'card' }
   | { readonly type: 'notice'; readonly text: string; readonly tone: 'info' | 'error' }
   | { readonly type: 'waiting' }

@@ -103,6 +103,11 @@ export async function moveTurn(tx: Tx, turn: string, postTo: Address): Promise<v
     .execute()
 }
 
+/** From its next step on the turn asks another model. */
+export async function setTurnModel(tx: Tx, turn: string, alias: string): Promise<void> {
+  await tx.db.updateTable('turns').set({ model: alias }).where('id', '=', turn).execute()
+}
+
 export async function endTurn(tx: Tx, turn: string, state: TurnEnd, now: number): Promise<void> {
   await tx.db.updateTable('turns').set({ state, ended_at: now }).where('id', '=', turn).execute()
 }

@@ -19,6 +19,9 @@ export function weightOf(entry: JournalEntry): number {
       return tokens(entry.calls.reduce((n, c) => n + c.name.length + c.arguments.length, entry.text.length))
     case 'result':
       return weightOfParts(entry.content)
+    case 'end':
+      // The line that tells the model of it.
+      return entry.state === 'done' ? 0 : tokens(END_NOTE_CHARS + (entry.why ?? entry.by ?? '').length)
     default:
       return 0
   }
@@ -27,5 +30,8 @@ export function weightOf(entry: JournalEntry): number {
 function weightOfParts(parts: readonly JournalPart[]): number {
   return parts.reduce((sum, p) => sum + (p.type === 'text' ? tokens(p.text.length + 2) : IMAGE_TOKENS), 0)
 }
+
+/** The line about a turn that did not end well, without its reason. */
+const END_NOTE_CHARS = 160
 
 const tokens = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN)

@@ -13,6 +13,8 @@ export interface ProcessRequest {
   readonly as?: { readonly uid: number; readonly gid: number }
   /** For a child that nobody was asked about: it can start no other. */
   readonly limits?: { readonly memoryBytes: number; readonly cpuSeconds: number }
+  /** Called once it runs, with the number of its process group; must not throw. */
+  readonly onStart?: (group: number) => void
   /** Called with decoded text as it comes; must not throw. */
   readonly onOutput?: (stream: 'stdout' | 'stderr', text: string) => void
 }
@@ -45,6 +47,7 @@ export function runProcess(request: ProcessRequest, clock: Clock): Promise<Proce
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(as ? { uid: as.uid, gid: as.gid } : {}),
     })
+    if (child.pid !== undefined) request.onStart?.(child.pid)
     let ended: ProcessResult['ended'] = 'exit'
     const end = (why: 'timeout' | 'aborted'): void => {
       if (ended !== 'exit') return

@@ -3,7 +3,7 @@ const HIDDEN =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: single code points are meant, combining ones too
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|[\ud800-\udfff](?![\udc00-\udfff])/gu
 
-/** What an approver reads: every character that hides or turns text stands as ⟨U+202E⟩. */
+/** What an approver reads: every character that hides or turns text is shown as ⟨U+202E⟩. */
 export function makeVisible(text: string): string {
   return text.replace(HIDDEN, markOf)
 }
@@ -29,7 +29,7 @@ function markOf(hidden: string): string {
 const ANSI = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g
 
 /**
- * Terminal output as plain text: colours and cursor moves go, a carriage return begins its line anew but for those at
+ * Terminal output as plain text: colours and cursor moves go, a carriage return starts its line again, except those at
  * the line's end. Linear in the length of the text.
  */
 export function plainTerminal(text: string): string {
@@ -56,7 +56,7 @@ export function oneLine(text: string, max: number): string {
   return `${line.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
-/** Markdown in which the text stands as it is: for names of people. */
+/** Markdown that shows the text as it is: for names of people. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[\\*~`|<>[\]#]|^[-+=]/g, '\\$&')
 }

@@ -2,7 +2,7 @@ import type { Db, Tx } from '../store/store.ts'
 
 /** Which files this workstream has read, with the content's hash: changed since means read again. */
 export interface FileLedger {
-  hashOf(path: string): string | undefined
+  hashOf(path: string): Promise<string | undefined>
   markRead(path: string, sha256: string): void
   unmark(path: string): void
 }
@@ -12,18 +12,28 @@ export interface StoredFileLedger extends FileLedger {
   flush(tx: Tx): Promise<void>
 }
 
-export async function loadFileLedger(db: Db, workstream: string): Promise<StoredFileLedger> {
-  const rows = await db.selectFrom('files_read').select(['path', 'sha256']).where('ws_id', '=', workstream).execute()
-  const known = new Map(rows.map((r) => [r.path, r.sha256]))
+/** Rows are read when they are asked for: a workstream may have read any number of files. */
+export function openFileLedger(db: Db, workstream: string): StoredFileLedger {
+  const known = new Map<string, string | undefined>()
   const changed = new Set<string>()
   return {
-    hashOf: (path) => known.get(path),
+    async hashOf(path) {
+      if (known.has(path)) return known.get(path)
+      const row = await db
+        .selectFrom('files_read')
+        .select('sha256')
+        .where('ws_id', '=', workstream)
+        .where('path', '=', path)
+        .executeTakeFirst()
+      if (!known.has(path)) known.set(path, row?.sha256)
+      return known.get(path)
+    },
     markRead(path, sha256) {
       known.set(path, sha256)
       changed.add(path)
     },
     unmark(path) {
-      known.delete(path)
+      known.set(path, undefined)
       changed.add(path)
     },
     async flush(tx) {
@@ -37,4 +47,9 @@ export async function loadFileLedger(db: Db, workstream: string): Promise<Stored
       }
     },
   }
+}
+
+/** A closed workstream reads no more: what it had read is forgotten. */
+export async function forgetFiles(tx: Tx, workstream: string): Promise<void> {
+  await tx.db.deleteFrom('files_read').where('ws_id', '=', workstream).execute()
 }

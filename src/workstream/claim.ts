@@ -1,5 +1,5 @@
-import type { Tx } from '../store/store.ts'
-import { lockEpoch, raiseEpoch } from './workstreams.ts'
+import type { Db, Tx } from '../store/store.ts'
+import { epochOf, lockEpoch, raiseEpoch } from './workstreams.ts'
 
 /** The right to write for a workstream's turn; the job that took it last holds it. */
 export interface Claim {
@@ -19,6 +19,11 @@ export class ClaimLostError extends Error {
 export async function acquireClaim(tx: Tx, workstream: string): Promise<Claim | undefined> {
   const epoch = await raiseEpoch(tx, workstream)
   return epoch === undefined ? undefined : { workstream, epoch }
+}
+
+/** Whether nobody else has taken the workstream, as far as the database knows now. */
+export async function isClaimHeld(db: Db, { workstream, epoch }: Claim): Promise<boolean> {
+  return (await epochOf(db, workstream)) === epoch
 }
 
 /** To be called first in each transaction that writes for a turn. Throws ClaimLostError. */

@@ -3,6 +3,7 @@ import type { Address, Platform } from '../channel/channel-adapter.ts'
 import type { Db, Tx } from '../store/store.ts'
 import type { Tables } from '../store/tables.ts'
 import { newId } from '../util/ids.ts'
+import { forgetFiles } from '../workspace/file-ledger.ts'
 
 /** What must be done before the first answer can be posted. */
 export type Opening =
@@ -20,7 +21,7 @@ export interface Workstream {
   readonly platform: Platform
   /** Address.id of the conversation; `ask:<key>` until its thread is made. */
   readonly address: string
-  /** The platform's channel in which it was begun. */
+  /** The platform's channel in which it was started. */
   readonly channel: string
   readonly state: 'open' | 'closed'
   /** Alias; undefined: the default. */
@@ -43,7 +44,7 @@ export function titleOf(text: string): string {
 /** The open workstream at this address; it is made where there is none, so that two at once get the same. */
 export async function openWorkstream(
   tx: Tx,
-  begun: {
+  started: {
     owner: string
     platform: Platform
     address: string
@@ -57,16 +58,16 @@ export async function openWorkstream(
 ): Promise<{ workstream: Workstream; created: boolean }> {
   const row: Selectable<Tables['workstreams']> = {
     id: newId(),
-    owner: begun.owner,
-    platform: begun.platform,
-    address: begun.address,
-    channel: begun.channel,
+    owner: started.owner,
+    platform: started.platform,
+    address: started.address,
+    channel: started.channel,
     state: 'open',
     epoch: 0,
-    model: begun.model ?? null,
-    opening: begun.opening ? JSON.stringify(begun.opening) : null,
-    post_to: begun.postTo ? JSON.stringify(begun.postTo) : null,
-    title: titleOf(begun.title),
+    model: started.model ?? null,
+    opening: started.opening ? JSON.stringify(started.opening) : null,
+    post_to: started.postTo ? JSON.stringify(started.postTo) : null,
+    title: titleOf(started.title),
     created_at: now,
     active_at: now,
     close_told: 0,
@@ -78,7 +79,7 @@ export async function openWorkstream(
     .returningAll()
     .executeTakeFirst()
   if (made) return { workstream: toWorkstream(made), created: true }
-  const known = await findOpenWorkstream(tx.db, begun.platform, begun.address)
+  const known = await findOpenWorkstream(tx.db, started.platform, started.address)
   if (!known) throw new Error('the conversation was closed while it was looked up')
   return { workstream: known, created: false }
 }
@@ -182,6 +183,10 @@ export async function raiseEpoch(tx: Tx, id: string): Promise<number | undefined
   return row?.epoch
 }
 
+export async function epochOf(db: Db, id: string): Promise<number | undefined> {
+  return (await db.selectFrom('workstreams').select('epoch').where('id', '=', id).executeTakeFirst())?.epoch
+}
+
 /** Whether the epoch still holds; keeps it so until the transaction ends. */
 export async function lockEpoch(tx: Tx, id: string, epoch: number): Promise<boolean> {
   const row = await tx.db
@@ -207,15 +212,21 @@ export async function markOpened(tx: Tx, id: string, address: string, postTo: Ad
     .execute()
 }
 
-export async function setModel(tx: Tx, id: string, alias: string): Promise<void> {
-  await tx.db.updateTable('workstreams').set({ model: alias }).where('id', '=', id).execute()
+/** Undefined: the default. */
+export async function setModel(tx: Tx, id: string, alias: string | undefined): Promise<void> {
+  await tx.db
+    .updateTable('workstreams')
+    .set({ model: alias ?? null })
+    .where('id', '=', id)
+    .execute()
 }
 
 export async function markClosed(tx: Tx, id: string): Promise<void> {
+  await forgetFiles(tx, id)
   await tx.db.updateTable('workstreams').set({ state: 'closed' }).where('id', '=', id).execute()
 }
 
-/** True for the first caller: the hint how to begin anew is given once. */
+/** True for the first caller: the hint how to start again is given once. */
 export async function claimCloseHint(db: Db, id: string): Promise<boolean> {
   const row = await db
     .updateTable('workstreams')

@@ -48,9 +48,11 @@ export function channelAdapterContract(make: () => Promise<AdapterUnderTest>): v
     const t = await make()
     const to = await t.conversation()
     const ref = await send(t, to, 'hello there', 'turn-1/0/0')
-    expect(t.texts(to)).toEqual(['hello there'])
     expect(ref).toMatchObject({ platform: t.adapter.platform, channel: t.adapter.channelOf(to) })
     expect(t.adapter.permalink(to, ref)).toContain(ref.channel)
+    const later = await send(t, to, 'and again', 'turn-1/1/0')
+    expect(t.adapter.postedAt(later)).toBeGreaterThanOrEqual(t.adapter.postedAt(ref))
+    expect(t.adapter.postedAt(ref)).toBeGreaterThan(1_400_000_000_000)
   })
 
   it('posts once, also where the answer of the platform was lost', async () => {

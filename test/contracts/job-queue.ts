@@ -60,6 +60,32 @@ export function jobQueueContract(make: () => Promise<JobQueueUnderTest>): void {
     await until(t, () => seen.length === 1)
   })
 
+  it('E5f gives the place of a job that only waits to others, and gives it back', async () => {
+    const t = await make()
+    const gates: (() => void)[] = []
+    const seen: string[] = []
+    await t.queue.work(
+      async ({ job, idle }) => {
+        const name = nameOf(job)
+        const wait = (): Promise<void> => new Promise((resolve) => gates.push(resolve))
+        if (name.startsWith('sick')) await idle(wait)
+        else if (name === 'busy') await wait()
+        seen.push(name)
+      },
+      { concurrency: 1 },
+    )
+    for (const key of ['sick1', 'sick2', 'well', 'busy']) await send(t, key)
+    await until(t, () => gates.length === 3 && seen.length === 1)
+    expect(seen).toEqual(['well'])
+    // The place is taken by one that works.
+    await send(t, 'behind')
+    for (let i = 0; i < 20; i++) await t.clock.advance(5)
+    expect(seen).toEqual(['well'])
+    for (const open of gates) open()
+    await until(t, () => seen.length === 5)
+    expect(seen).toContain('behind')
+  })
+
   it('never runs two of a key at once, and runs again for what comes meanwhile', async () => {
     const t = await make()
     const gates: (() => void)[] = []

@@ -93,12 +93,15 @@ let store: Store
 let posts: PostLog
 let adapters: ChannelAdapter[]
 
-function make(config: Partial<DiscordConfig> = {}, token = sim.token): ChannelAdapter {
-  const log = createLog('silent', createRedactor([]))
+function make(
+  config: Partial<DiscordConfig> = {},
+  token = sim.token,
+  log = createLog('silent', createRedactor([])),
+): ChannelAdapter {
   const adapter = createDiscordAdapter({
     config: { guild: '', channels: [], bots: [], archive_minutes: 1440, api_url: sim.apiUrl, ...config },
     token,
-    tools: { clock, log, locks: createLocalLocks(), commands: COMMANDS },
+    deps: { clock, log, locks: createLocalLocks(), commands: COMMANDS },
   })
   adapters.push(adapter)
   return adapter
@@ -297,6 +300,45 @@ describe('connection', () => {
     expect(adapter.state().state).toBe('starting')
     await until(() => adapter.state().state === 'ready')
   })
+
+  test('N2 one client makes one attempt at a time, waits longer each time, and says the same thing once a minute', async () => {
+    const lines: string[] = []
+    const log = createLog('debug', createRedactor([]), (line) => lines.push(line))
+    sim.gateway.upgradeStatus = 502
+    const adapter = make({}, sim.token, log)
+    await adapter.start(gateway)
+    // The clock stands still: nothing may be tried before it goes on.
+    await new Promise((next) => setTimeout(next, 2500))
+    expect(sim.gateway.upgrades).toBe(1)
+    for (const wait of [1000, 2000, 5000]) {
+      await clock.advance(wait - 100)
+      const before = sim.gateway.upgrades
+      await clock.advance(101)
+      await until(() => sim.gateway.upgrades === before + 1)
+      await new Promise((next) => setTimeout(next, 700))
+      expect(sim.gateway.upgrades).toBe(before + 1)
+    }
+    const told = lines.filter((l) => l.includes('502')).map((l) => (JSON.parse(l) as { msg: string }).msg)
+    expect(told.toSorted()).toEqual([...new Set(told)].toSorted())
+    sim.gateway.upgradeStatus = undefined
+    await until(() => adapter.state().state === 'ready', 30_000)
+    expect(sim.gateway.open).toBe(1)
+    expect(sim.gateway.sessions).toHaveLength(1)
+  }, 60_000)
+
+  test('N2 a connection that is lost later is tried again with the same waits', async () => {
+    const adapter = await started()
+    await clock.advance(61_000)
+    sim.gateway.upgradeStatus = 502
+    sim.gateway.terminate()
+    await until(() => sim.gateway.upgrades === 2)
+    const after = sim.gateway.upgrades
+    await new Promise((next) => setTimeout(next, 2500))
+    expect(sim.gateway.upgrades - after).toBeLessThanOrEqual(1)
+    sim.gateway.upgradeStatus = undefined
+    await until(() => adapter.state().state === 'ready', 30_000)
+    expect(sim.gateway.open).toBe(1)
+  }, 60_000)
 
   test('a lost connection is resumed; a session that is gone begins anew and reads back', async () => {
     const adapter = await started()
@@ -825,8 +867,8 @@ test("with the real clock and Discord's limits on, a long answer comes without a
   sim.rateLimits.enabled = true
   const log = createLog('silent', createRedactor([]))
   const config: DiscordConfig = { guild: '', channels: [], bots: [], archive_minutes: 60, api_url: sim.apiUrl }
-  const tools = { clock: systemClock, log, locks: createLocalLocks(), commands: [] }
-  const adapter = createDiscordAdapter({ config, token: sim.token, tools })
+  const deps = { clock: systemClock, log, locks: createLocalLocks(), commands: [] }
+  const adapter = createDiscordAdapter({ config, token: sim.token, deps })
   adapters.push(adapter)
   await adapter.start(gateway)
   const canvas = adapter.canvas(at(room), 'turn-x', posts)

@@ -166,7 +166,9 @@ describe.each(WORLDS)('odd calls and odd text on %s', (name) => {
   })
 
   it('secrets that people and files bring are in no row, no log line, no request and no post', async () => {
-    writeFileSync(join(s.dir, 'workspace', 'notes.txt'), `token: ${TOKEN}\nsecond line\n`)
+    // Far enough apart that a card of the one does not show the other.
+    const between = 'between\n'.repeat(5)
+    writeFileSync(join(s.dir, 'workspace', 'notes.txt'), `token: ${TOKEN}\n${between}second line\n`)
     s.model.script([
       { calls: [{ name: 'read_file', arguments: { path: 'notes.txt' } }] },
       bash(`cat notes.txt; printf '${TOKEN.slice(0, 10)}'; sleep 0.2; printf '${TOKEN.slice(10)}\\n'`),
@@ -186,7 +188,9 @@ describe.each(WORLDS)('odd calls and odd text on %s', (name) => {
     expect(card.text).toContain('another line')
     await s.world.press('alice', c, card.id, 'approve')
     await s.text(c, 'on and on')
-    expect(readFileSync(join(s.dir, 'workspace', 'notes.txt'), 'utf8')).toBe(`token: ${TOKEN}\nanother line\n`)
+    expect(readFileSync(join(s.dir, 'workspace', 'notes.txt'), 'utf8')).toBe(
+      `token: ${TOKEN}\n${between}another line\n`,
+    )
     await s.world.write(c, 'alice', `model ${TOKEN}`, true)
     const told = (): string => [...s.world.private('alice'), ...s.world.texts(c)].join()
     await until(() => told().includes('There is no model'))

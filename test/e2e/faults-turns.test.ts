@@ -114,7 +114,12 @@ describe.each(WORLDS)('the ends of turns on %s', (name) => {
     }
     await s.text(c, 'answer to both')
     expect(s.world.texts(c).join('\n')).toMatch(/stopped answering for two minutes.*\(turn [0-9a-f]{8}\)/)
-    expect(said(s.model, 'user')).toEqual(['hang', 'first meanwhile', 'second meanwhile'])
+    expect(said(s.model, 'user')).toEqual([
+      'hang',
+      expect.stringContaining('This turn failed'),
+      'first meanwhile',
+      'second meanwhile',
+    ])
     await until(() => s.world.signs(c, last).length === 0)
     gate.release()
   })

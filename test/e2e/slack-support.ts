@@ -112,7 +112,7 @@ export class Bench {
     const made = createSlackAdapter({
       config: this.config,
       tokens: { bot: this.sim.botToken, app: this.sim.appToken, signingSecret: this.sim.signingSecret },
-      tools: { clock: this.clock, log, locks: createLocalLocks(), commands: [] },
+      deps: { clock: this.clock, log, locks: createLocalLocks(), commands: [] },
     })
     this.#all.push(made.adapter)
     return made

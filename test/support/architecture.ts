@@ -176,13 +176,17 @@ export const RULES = {
         .map((to) => `${file} imports ${to}`)
     }),
 
-  siblings: (s: Sources) =>
-    each(s, (file, text) => {
-      const [, own] = /^channels\/(discord|slack)\//.exec(file) ?? []
+  siblings: (s: Sources) => {
+    const adapters = [...s.keys()].flatMap((file) => /^(channels\/[^/]+\/)adapter\.ts$/.exec(file)?.[1] ?? [])
+    return each(s, (file, text) => {
+      const own = adapters.find((folder) => file.startsWith(folder))
       if (own === undefined) return []
-      const other = own === 'discord' ? 'channels/slack/' : 'channels/discord/'
-      return localImports(file, text).flatMap((to) => (to.startsWith(other) ? [`${file} imports ${to}`] : []))
-    }),
+      const others = adapters.filter((folder) => folder !== own)
+      return localImports(file, text)
+        .filter((to) => others.some((folder) => to.startsWith(folder)))
+        .map((to) => `${file} imports ${to}`)
+    })
+  },
 
   topRoom: (s: Sources) =>
     each(s, (file, text) => {
@@ -205,6 +209,13 @@ export const RULES = {
       if (!file.startsWith('src/') || /^src\/(app|config|copy)\//.test(file)) return []
       const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
       return /'(?:discord|slack)'/i.test(code) ? [`${file} names a platform`] : []
+    }),
+
+  /** What the log says is in `src/copy` too. */
+  logWords: (s: Sources) =>
+    each(s, (file, text) => {
+      const calls = text.matchAll(/\blog\??\.(?:info|warn|error|debug|fatal)\(\s*(?:\{[^{}]*\},\s*)?['"`]/gi)
+      return [...calls].map((m) => `${file}: ${m[0].replace(/\s+/g, ' ')}`)
     }),
 
   longFiles: (s: Sources) =>

@@ -1,16 +1,12 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { composeEngine } from '../../src/app/compose.ts'
+import { composeEngine, composeLocal } from '../../src/app/compose.ts'
 import type { InboundMessage, Platform } from '../../src/channel/channel-adapter.ts'
 import type { Config } from '../../src/config/config.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
-import { redrawCards } from '../../src/gateway/cards/card-painter.ts'
+import { createCardRedraws } from '../../src/gateway/cards/card-redraws.ts'
 import type { GatewayDeps } from '../../src/gateway/gateway-deps.ts'
-import { Identities } from '../../src/identity/identities.ts'
-import { createLocalJobs } from '../../src/jobs/local-jobs.ts'
-import { createLocalLocks } from '../../src/jobs/local-locks.ts'
-import { createLocalSignals } from '../../src/jobs/local-signals.ts'
 import type { ModelProvider } from '../../src/model/model-provider.ts'
 import { openStore } from '../../src/store/store.ts'
 import type { CatalogTool } from '../../src/tool/catalog-tool.ts'
@@ -38,6 +34,8 @@ export async function startEngine(options: {
   channel?: Platform
   /** The workspace of every workstream. */
   root?: string
+  /** Models by alias; the first is the default. */
+  aliases?: readonly string[]
 }) {
   const clock = options.clock ?? systemClock
   const base = loadConfig({}, { env: {}, cwd: mkdtempSync(join(tmpdir(), 'engine-')), home: '/nonexistent' })
@@ -46,29 +44,24 @@ export async function startEngine(options: {
   const redactor = createRedactor(options.secrets ?? [])
   const log = createLog('debug', redactor, (line) => lines.push(line))
   const store = await openStore(options.file ?? ':memory:')
-  const queue = createLocalJobs(store, clock, log)
-  const signals = createLocalSignals(store, clock)
   const platform = options.platform ?? new FakePlatform()
   const adapter = new FakeAdapter(platform, { platform: options.channel ?? 'discord', clock })
+  const aliases = options.aliases ?? ['main', 'other']
   const models = {
-    defaultAlias: 'main',
-    aliases: ['main', 'other'],
+    defaultAlias: aliases[0] ?? '',
+    aliases,
     label: (a: string) => a,
-    get: async () => options.model,
+    get: async (alias: string) => {
+      if (!aliases.includes(alias)) throw new Error(`no model is named "${alias}"`)
+      return options.model
+    },
   }
-  const deps: GatewayDeps = {
-    config,
-    store,
-    clock,
-    log,
-    redactor,
-    queue,
-    signals,
-    locks: createLocalLocks(),
-    models,
-    identities: new Identities(store, clock, config.users),
-    adapters: new Map([[adapter.platform, adapter]]),
-  }
+  const local = composeLocal({ config, store, clock, log, redactor, models })
+  const { queue, signals } = local
+  const adapters = new Map([[adapter.platform, adapter]])
+  const life = new AbortController()
+  const redraws = createCardRedraws({ ...local, adapters }, life.signal)
+  const deps: GatewayDeps = { ...local, adapters, redraws }
   const counts: string[] = []
   const { inbox, handleJob } = composeEngine(deps, {
     models,
@@ -85,9 +78,9 @@ export async function startEngine(options: {
     platform,
     counts,
     logLines: lines,
-    repaint: () => redrawCards(deps, AbortSignal.timeout(5000)),
     async stop(graceMs = 0) {
       await queue.stop(graceMs)
+      life.abort(new Error('stopped'))
       signals.stop()
       await store.close()
     },

@@ -24,6 +24,8 @@ export interface FakePost {
   readonly key: string
   outgoing: Outgoing
   deleted: boolean
+  /** Ms since the epoch; a little before, so that what a person says to it is later. */
+  readonly at: number
 }
 
 /** A platform in memory that keeps the port's promises; what it holds survives a "restart" when it is passed on. */
@@ -162,7 +164,7 @@ export class FakeAdapter implements ChannelAdapter {
   ): Promise<MessageRef> {
     this.world.beforeSend(outgoing)
     const id = this.world.nextId()
-    this.world.posts.push({ id, to, key, outgoing, deleted: false })
+    this.world.posts.push({ id, to, key, outgoing, deleted: false, at: Date.now() - 1 })
     if (this.world.loseAnswers > 0) {
       this.world.loseAnswers--
       throw new Error('no answer')
@@ -221,6 +223,10 @@ export class FakeAdapter implements ChannelAdapter {
 
   async archive(to: Address): Promise<void> {
     this.world.closed.push(to)
+  }
+
+  postedAt({ id }: MessageRef): number {
+    return this.world.posts.find((p) => p.id === id)?.at ?? 0
   }
 
   permalink(to: Address, ref?: MessageRef): string {

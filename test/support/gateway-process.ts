@@ -25,6 +25,7 @@ export class GatewayProcess {
   /** Everything it wrote, a line each. */
   readonly output: string[] = []
   url = ''
+  #asked = 0
   readonly #exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 
   private constructor(dir: string, options: ProcessOptions) {
@@ -75,6 +76,35 @@ export class GatewayProcess {
   jump(ms: number): void {
     // It may be on its way out.
     if (this.child.connected) this.child.send({ jump: ms }, () => undefined)
+  }
+
+  /** Asks the entry whose clock can be driven; its number. Rejects where the process ends instead. */
+  ask(what: string, value?: number): Promise<number> {
+    const id = this.#asked++
+    return new Promise((resolve, reject) => {
+      const over = (): void => {
+        this.child.off('message', onAnswer)
+        this.child.off('exit', gone)
+      }
+      const onAnswer = (message: { id?: number; answer?: number }): void => {
+        if (message.id !== id) return
+        over()
+        resolve(message.answer ?? 0)
+      }
+      const gone = (): void => {
+        over()
+        reject(new Error('it ended'))
+      }
+      this.child.on('message', onAnswer)
+      this.child.once('exit', gone)
+      if (!this.child.connected) gone()
+      else this.child.send({ ask: what, value, id }, (error) => error && gone())
+    })
+  }
+
+  /** Whether it has ended. */
+  get ended(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null
   }
 
   /** SIGKILL: as a crash. */

@@ -16,6 +16,8 @@ export interface Stage {
   /** Ends the process as a crash does and starts it again on the same files and with the same clock. */
   crash(meanwhile?: () => void | Promise<void>): Promise<void>
   restart(): Promise<void>
+  /** After it has ended: on the same files and with the same clock. */
+  start(): Promise<void>
   /** Both clocks: the product's and the platform's. */
   jump(ms: number): void
   /** The open card of a conversation. */
@@ -62,6 +64,9 @@ export async function stage(
     },
     async restart() {
       await made.gateway.stop()
+      made.gateway = await start()
+    },
+    async start() {
       made.gateway = await start()
     },
     jump(ms) {

@@ -39,11 +39,11 @@ export function toolBench(settings: Partial<ToolDeps> = {}, vision = true) {
   const { root, runAs } = prepareWorkspace({ root: home, per_workstream: false })
   const known = new Map<string, string>()
   const files: FileLedger = {
-    hashOf: (path) => known.get(path),
+    hashOf: async (path) => known.get(path),
     markRead: (path, hash) => void known.set(path, hash),
     unmark: (path) => void known.delete(path),
   }
-  const earlier: EarlierCalls = { reads: () => false, contentOf: async () => undefined }
+  const earlier: EarlierCalls = { reads: () => false, knows: () => false, contentOf: async () => undefined }
   const scope: PlanScope = { workstream: 'w', author: 'alice', root, files, earlier, vision, mayRead: () => true }
   const all = createTools({
     clock: systemClock,

@@ -46,6 +46,11 @@ export function fileLock({ path }: ResolvedPath): string {
   return `file:${path}`
 }
 
+/** `1 character`, `2 characters`. */
+export function characters(count: number): string {
+  return count === 1 ? '1 character' : `${count} characters`
+}
+
 /** For the model: the file is not what the call was planned, and perhaps approved, for. */
 export function changedMeanwhile({ shown }: ResolvedPath): string {
   return `${shown} has changed since this call was planned. Nothing was changed. Read it again and repeat the call.`

@@ -1,21 +1,27 @@
 import type { Approval } from '../../approval/approval.ts'
-import { approvalsWithOldCards, findApproval, markCardUpToDate } from '../../approval/approvals.ts'
+import { findApproval, markCardUpToDate } from '../../approval/approvals.ts'
 import type { CardView } from '../../channel/card.ts'
 import type { Address, ChannelAdapter, MessageRef, PostLog } from '../../channel/channel-adapter.ts'
 import { decodePostKey, encodePostKey } from '../../channel/post-key.ts'
-import { createPostLog, isUnanswered } from '../../channel/post-log.ts'
+import { createPostLog } from '../../channel/post-log.ts'
 import { PostRefusedError, postOnce } from '../../channel/post-once.ts'
 import { fileComment } from '../../copy/cards.ts'
 import { requestAbove } from '../../copy/chat.ts'
-import { addressOfTurn } from '../../turn/turns.ts'
-import { messageOf } from '../../util/errors.ts'
+import { LOG } from '../../copy/log.ts'
 import { shortId } from '../../util/ids.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 
-type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'locks' | 'adapters'>
+type Deps = Pick<GatewayDeps, 'store' | 'clock' | 'log' | 'locks' | 'adapters' | 'redraws'>
 
-/** The key of an approval's first card. */
-export const cardKey = (approval: string): string => encodePostKey({ kind: 'card', approval })
+/** Posting a card and forgetting a deleted one exclude each other. */
+export const cardLock = (approval: string): string => `card:${approval}`
+
+/** The key of the card that is shown or whose post was started; undefined where there is none. */
+async function cardKeyOf(posts: PostLog, approval: string): Promise<string | undefined> {
+  const begun = (await posts.pending(approval)).map((p) => p.key)
+  const shown = [...(await posts.known(approval)).keys()]
+  return [...shown, ...begun].findLast((key) => decodePostKey(key)?.kind === 'card')
+}
 
 export function cardViewOf(approval: Approval): CardView {
   const { id, turn, calls, always, changed, state, decidedBy, note, expiresAt } = approval
@@ -43,9 +49,18 @@ export function cardViewOf(approval: Approval): CardView {
  */
 export async function postCard(
   deps: Deps,
-  of: { approval: Approval; to: Address; posts: PostLog; again?: boolean },
+  of: { approval: Approval; to: Address; posts: PostLog },
   signal: AbortSignal,
 ): Promise<'shown' | 'unshowable'> {
+  return deps.locks.run(cardLock(of.approval.id), () => postCardNow(deps, of, signal))
+}
+
+async function postCardNow(
+  deps: Deps,
+  of: { approval: Approval; to: Address; posts: PostLog },
+  signal: AbortSignal,
+): Promise<'shown' | 'unshowable'> {
+  signal.throwIfAborted()
   const { approval, to, posts } = of
   const adapter = deps.adapters.get(to.platform)
   if (!adapter) return 'unshowable'
@@ -65,11 +80,9 @@ export async function postCard(
         signal,
       )
     }
-    const key = encodePostKey({
-      kind: 'card',
-      approval: approval.id,
-      ...(of.again ? { again: deps.clock.now() } : {}),
-    })
+    // A key of its own for each message: under an old one a platform may give the deleted message back.
+    const fresh = encodePostKey({ kind: 'card', approval: approval.id, again: deps.clock.now() })
+    const key = (await cardKeyOf(posts, approval.id)) ?? fresh
     const outgoing = { kind: 'card', card } as const
     const { ref, posted } = await postOnce(
       once,
@@ -80,7 +93,7 @@ export async function postCard(
     const now = (await findApproval(deps.store.db, approval.id)) ?? approval
     if (now.state !== approval.state) {
       // Not waited for: the turn goes on with the decision, however long the platform takes to redraw.
-      redrawCardsSoon(deps)
+      deps.redraws.soon()
       return 'shown'
     }
     if (!posted) await adapter.edit(ref, { kind: 'card', card: cardViewOf(now) })
@@ -88,43 +101,35 @@ export async function postCard(
     return 'shown'
   } catch (error) {
     if (!(error instanceof PostRefusedError)) throw error
-    deps.log.warn({ reason: error.reason, approval: approval.id }, 'could not show a card')
+    deps.log.warn({ reason: error.reason, approval: approval.id }, LOG.cardNotShown)
     return 'unshowable'
   }
 }
 
-/** Brings every card that shows an older state to its row's; what fails now is tried again at the next call. */
-export async function redrawCards(deps: Deps, signal: AbortSignal): Promise<void> {
-  for (const approval of await approvalsWithOldCards(deps.store.db)) {
-    if (approval.state === 'open') continue
-    await redrawCard(deps, approval, signal).catch((error: unknown) =>
-      deps.log.warn({ reason: messageOf(error), approval: approval.id }, 'could not redraw a card yet'),
-    )
-  }
-}
-
-/** Not waited for: what fails is tried again with the gateway's regular look. */
-export function redrawCardsSoon(deps: Deps): void {
-  void redrawCards(deps, AbortSignal.timeout(60_000)).catch((error: unknown) =>
-    deps.log.warn({ reason: messageOf(error) }, 'could not redraw cards yet'),
-  )
-}
-
-async function redrawCard(deps: Deps, approval: Approval, signal: AbortSignal): Promise<void> {
+/** Brings the cards of a settled approval to its state. Resolves too where the platform will never show it: that is logged. */
+export async function redrawCard(
+  deps: Deps,
+  { approval, to }: { approval: Approval; to: Address | undefined },
+  signal: AbortSignal,
+): Promise<void> {
   const posts = createPostLog(deps.store, deps.clock)
   const known = await posts.known(approval.id)
   const refs = [...known].filter(([key]) => decodePostKey(key)?.kind === 'card')
-  for (const [, ref] of refs) await closeCard(deps, { approval, ref, posts }, signal)
-  if (refs.length === 0 && (await isUnanswered(deps.store, cardKey(approval.id)))) {
-    const to = await addressOfTurn(deps.store.db, approval.turn)
-    if (to) await postCard(deps, { approval, to, posts }, signal)
+  try {
+    for (const [, ref] of refs) await closeCard(deps, { approval, ref, posts, to }, signal)
+    if (refs.length === 0 && to && (await cardKeyOf(posts, approval.id))) {
+      await postCard(deps, { approval, to, posts }, signal)
+    }
+  } catch (error) {
+    if (!(error instanceof PostRefusedError)) throw error
+    deps.log.warn({ reason: error.reason, approval: approval.id }, LOG.cardNeverRedrawn)
   }
   await markCardUpToDate(deps.store.db, approval)
 }
 
 async function closeCard(
   deps: Deps,
-  { approval, ref, posts }: { approval: Approval; ref: MessageRef; posts: PostLog },
+  { approval, ref, posts, to }: { approval: Approval; ref: MessageRef; posts: PostLog; to: Address | undefined },
   signal: AbortSignal,
 ): Promise<void> {
   const adapter = deps.adapters.get(ref.platform)
@@ -133,7 +138,6 @@ async function closeCard(
     await adapter.edit(ref, { kind: 'card', card: cardViewOf(approval) })
   } catch (error) {
     if (!(error instanceof PostRefusedError)) throw error
-    const to = await addressOfTurn(deps.store.db, approval.turn)
     if (to) await postClosingLine(deps, { adapter, approval, posts, to }, signal)
   }
 }

@@ -1,5 +1,5 @@
 import type { Approval, Outcome } from '../../approval/approval.ts'
-import { findApproval, openApprovals, settleApproval } from '../../approval/approvals.ts'
+import { findApproval, markCardMissing, openApprovals, settleApproval } from '../../approval/approvals.ts'
 import type {
   DecisionAction,
   DecisionReceipt,
@@ -8,7 +8,7 @@ import type {
   MessageRef,
 } from '../../channel/channel-adapter.ts'
 import { decodePostKey } from '../../channel/post-key.ts'
-import { createPostLog, isCardInFlight, postOf } from '../../channel/post-log.ts'
+import { createPostLog, forgetPost, isCardInFlight, postOf } from '../../channel/post-log.ts'
 import {
   alreadyDecided,
   LINK_TO_DECIDE,
@@ -17,15 +17,17 @@ import {
   NOTHING_CHANGED,
   UNKNOWN_CARD,
 } from '../../copy/chat.ts'
+import { LOG } from '../../copy/log.ts'
 import type { User } from '../../identity/users.ts'
 import { audit } from '../../store/audit.ts'
 import { claimOnce, throttle } from '../../store/seen.ts'
 import { addressOfTurn } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
+import { sleep } from '../../util/time.ts'
 import { findWorkstream, type Workstream } from '../../workstream/workstreams.ts'
 import { mayDecide } from '../access.ts'
 import { type GatewayDeps, tell } from '../gateway-deps.ts'
-import { postCard, redrawCardsSoon } from './card-painter.ts'
+import { cardLock, postCard } from './card-painter.ts'
 import { parseTypedAnswer } from './typed-answer.ts'
 
 const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always: 'always', reject: 'rejected' }
@@ -34,8 +36,13 @@ const OUTCOMES: Record<DecisionAction, Outcome> = { approve: 'approved', always:
 const MAX_NOTE_CHARS = 8000
 
 const DAY_MS = 86_400_000
+/** How long a typed answer waits for the answer to its card's post, ms. */
+const ANSWER_WAITS_MS: readonly number[] = [50, 150, 300, 500]
 /** When a deleted message that is not known is looked for again, ms. */
 const LOOK_AGAIN_MS: readonly number[] = [200, 1000, 5000]
+
+/** So long a deleted card is tried to be posted again at once, ms; then it is left to the regular look. */
+const POST_AGAIN_MS = 60_000
 
 /** Presses and typed answers: the only other way in. */
 export class Decisions {
@@ -84,6 +91,7 @@ export class Decisions {
     const open = await openApprovals(this.#deps.store.db, workstream.id)
     const [approval] = open
     if (!approval || open.length !== 1 || (await this.#isElsewhere(m, approval))) return false
+    if (!(await this.#hasSeen(m, approval))) return false
     const outcome = ({ y: 'approved', n: 'rejected', a: 'always' } as const)[answer.letter]
     if (outcome === 'always' && !approval.always) {
       const first = await claimOnce(this.#deps.store.db, m.key, this.#deps.clock.now())
@@ -94,7 +102,22 @@ export class Decisions {
     return true
   }
 
-  /** In a direct message: whether it stands in another thread than the card. */
+  /** Whether the card was there when the message was written: what nobody saw nobody can answer. */
+  async #hasSeen({ platform, sentAt }: InboundMessage, { id }: Approval): Promise<boolean> {
+    const { adapters, store, clock } = this.#deps
+    const adapter = adapters.get(platform)
+    const posts = createPostLog(store, clock)
+    for (const wait of [...ANSWER_WAITS_MS, undefined]) {
+      const cards = [...(await posts.known(id))].flatMap(([key, ref]) => (isCard(key) ? [ref] : []))
+      if (cards.length > 0) return adapter !== undefined && cards.every((ref) => adapter.postedAt(ref) <= sentAt)
+      // Its post may be shown already, and the answer to it be on its way.
+      if (wait === undefined || !(await posts.pending(id)).some((p) => isCard(p.key))) break
+      await sleep(clock, wait)
+    }
+    return false
+  }
+
+  /** In a direct message: whether it is in another thread than the card. */
   async #isElsewhere({ location, ref }: InboundMessage, approval: Approval): Promise<boolean> {
     const { thread } = location.to
     if (thread === undefined || thread === ref.id) return false
@@ -123,7 +146,7 @@ export class Decisions {
       await queue.send(tx, { kind: 'turn', workstream })
       return done
     })
-    redrawCardsSoon(this.#deps)
+    this.#deps.redraws.soon()
     return late ? undefined : settled
   }
 
@@ -134,7 +157,7 @@ export class Decisions {
       const done = await settleApproval(tx, { id, outcome: 'expired', by: 'turnstone' }, clock.now())
       if (done) await queue.send(tx, { kind: 'turn', workstream: done.workstream })
     })
-    redrawCardsSoon(this.#deps)
+    this.#deps.redraws.soon()
   }
 
   /** It cannot be shown whole, so it cannot be approved. */
@@ -147,7 +170,7 @@ export class Decisions {
     })
   }
 
-  /** The card of an open approval is posted anew; it may be deleted before the answer to its post was here. */
+  /** Posts the card of an open approval again; it may be deleted before the answer to its post was here. */
   async cardDeleted(ref: MessageRef, [wait, ...later]: readonly number[] = LOOK_AGAIN_MS): Promise<void> {
     const { store, clock, log } = this.#deps
     const inFlight = await isCardInFlight(store, ref)
@@ -155,7 +178,7 @@ export class Decisions {
     if (key === undefined && wait !== undefined && inFlight) {
       clock.after(wait, () => {
         this.cardDeleted(ref, later).catch((error: unknown) =>
-          log.warn({ reason: messageOf(error) }, 'could not post a deleted card again'),
+          log.warn({ reason: messageOf(error) }, LOG.cardNotReposted),
         )
       })
     }
@@ -163,9 +186,22 @@ export class Decisions {
     const approval = post?.kind === 'card' ? await findApproval(store.db, post.approval) : undefined
     if (key === undefined || !approval || approval.state !== 'open') return
     const to = await addressOfTurn(store.db, approval.turn)
-    if (!to) return
-    const posts = createPostLog(store, clock)
-    await posts.forget(key)
-    await postCard(this.#deps, { approval, to, posts, again: true }, AbortSignal.timeout(60_000))
+    const forgotten = await this.#deps.locks.run(cardLock(approval.id), () => this.#forget(key, approval))
+    if (!to || !forgotten) return
+    const limit = new AbortController()
+    const cancel = clock.after(POST_AGAIN_MS, () => limit.abort(new Error('it took too long')))
+    await postCard(this.#deps, { approval, to, posts: createPostLog(store, clock) }, limit.signal).finally(cancel)
   }
+
+  /** In one transaction, so that whatever happens next somebody sees that the open card is missing. */
+  #forget(key: string, { id }: Approval): Promise<boolean> {
+    return this.#deps.store.transaction(async (tx) => {
+      await forgetPost(tx, key)
+      return markCardMissing(tx, id)
+    })
+  }
+}
+
+function isCard(key: string): boolean {
+  return decodePostKey(key)?.kind === 'card'
 }

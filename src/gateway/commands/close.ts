@@ -1,5 +1,4 @@
 import { CLOSED_BY, DESCRIPTIONS } from '../../copy/commands.ts'
-import { redrawCardsSoon } from '../cards/card-painter.ts'
 import { stopWorkstream } from '../operations/stop.ts'
 import { removeReceived } from '../reactions.ts'
 import { type Command, NAME_ALONE, NO_OPTIONS } from './command.ts'
@@ -12,8 +11,8 @@ export const close: Command = {
   access: 'owner',
   async run({ deps, command, workstream, user }) {
     const { messages } = await stopWorkstream(deps, workstream, user.name, true)
-    redrawCardsSoon(deps)
-    await removeReceived(deps, messages)
+    deps.redraws.soon()
+    void removeReceived(deps, messages)
     const direct = deps.adapters.get(command.platform)?.isDirect(workstream.channel) ?? false
     return { text: CLOSED_BY(user.name, direct), private: false }
   },

@@ -1,4 +1,5 @@
 import { ALREADY_LINKED, DESCRIPTIONS, INVALID_TOKEN, LINKED_AS, TOO_MANY_ATTEMPTS } from '../../copy/commands.ts'
+import { LOG } from '../../copy/log.ts'
 import { TurnstoneError } from '../../util/errors.ts'
 import { type Command, NO_OPTIONS, say } from './command.ts'
 
@@ -29,7 +30,7 @@ export function linkCommand(attempts: LinkAttempts): Command {
         if (error instanceof TurnstoneError) return say(ALREADY_LINKED)
         throw error
       }
-      log.info({ user: user.name, platform }, 'account linked')
+      log.info({ user: user.name, platform }, LOG.accountLinked)
       return say(LINKED_AS(user.name))
     },
   }

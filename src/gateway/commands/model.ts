@@ -1,4 +1,5 @@
 import { CURRENT_MODEL, DESCRIPTIONS, NO_SUCH_MODEL, OPTIONS, SWITCHED_TO } from '../../copy/commands.ts'
+import { aliasInUse } from '../../model/model-registry.ts'
 import { oneLine } from '../../util/visible.ts'
 import { setModel } from '../../workstream/workstreams.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
@@ -24,7 +25,7 @@ export const model: Command = {
     const { name } = command.args
     if (name === undefined) {
       const all = models.aliases.map((alias) => models.label(alias)).join(', ')
-      return say(CURRENT_MODEL(models.label(workstream.model ?? models.defaultAlias), all))
+      return say(CURRENT_MODEL(models.label(aliasInUse(models, workstream.model)), all))
     }
     if (!models.aliases.includes(name)) return say(noSuchModel(deps, name))
     await store.transaction((tx) => setModel(tx, workstream.id, name))

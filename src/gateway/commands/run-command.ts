@@ -2,6 +2,7 @@ import type { CommandReply, InboundCommand } from '../../channel/channel-adapter
 import { NOT_LINKED } from '../../copy/chat.ts'
 import { IN_CONVERSATION, NO_CONVERSATION, NO_SUCH_COMMAND, ONLY_OWNER } from '../../copy/commands.ts'
 import type { User } from '../../identity/users.ts'
+import type { Store } from '../../store/store.ts'
 import { RateLimiter } from '../../util/rate-limiter.ts'
 import { escapeMarkup, oneLine } from '../../util/visible.ts'
 import { findOpenWorkstream, openWorkstreams, type Workstream } from '../../workstream/workstreams.ts'
@@ -35,9 +36,10 @@ export class Commands {
     return helpFor(this.#deps, platform, this.#commands)
   }
 
-  async run(command: InboundCommand): Promise<CommandReply> {
+  /** `store`: what the command writes with, where more belongs to its transaction. */
+  async run(command: InboundCommand, store: Store = this.#deps.store): Promise<CommandReply> {
     if (command.name === 'words') return this.#runWords(command)
-    const deps = this.#deps
+    const deps = { ...this.#deps, store }
     // A blank question is a person who does not know what to write.
     const name = command.name === 'ask' && !command.args.prompt?.trim() ? 'help' : command.name
     const found = this.#commands.find((c) => c.name === name)

@@ -1,4 +1,5 @@
 import { DESCRIPTIONS, statusText } from '../../copy/commands.ts'
+import { aliasInUse } from '../../model/model-registry.ts'
 import { queuedMessages } from '../../turn/inbox-messages.ts'
 import { activeTurn } from '../../turn/turns.ts'
 import { type Command, NAME_ALONE, NO_OPTIONS, say } from './command.ts'
@@ -17,7 +18,7 @@ export const status: Command = {
         owner: workstream.owner,
         doing: turn?.state === 'parked' ? 'waiting for approval' : turn ? 'working' : 'idle',
         waiting: (await queuedMessages(store.db, workstream.id)).length,
-        model: models.label(workstream.model ?? models.defaultAlias),
+        model: models.label(aliasInUse(models, workstream.model)),
         skipsApprovals: config.approvals.skip_permissions,
       }),
     )

@@ -1,5 +1,4 @@
 import { DESCRIPTIONS, NOTHING_RUNNING, notAnswered, STOPPED_BY } from '../../copy/commands.ts'
-import { redrawCardsSoon } from '../cards/card-painter.ts'
 import { stopWorkstream } from '../operations/stop.ts'
 import { removeReceived } from '../reactions.ts'
 import { type Command, NAME_ALONE, NO_OPTIONS } from './command.ts'
@@ -12,8 +11,8 @@ export const stop: Command = {
   access: 'owner',
   async run({ deps, workstream, user }) {
     const { something, messages } = await stopWorkstream(deps, workstream, user.name, false)
-    redrawCardsSoon(deps)
-    await removeReceived(deps, messages)
+    deps.redraws.soon()
+    void removeReceived(deps, messages)
     const text = something ? STOPPED_BY(user.name) : NOTHING_RUNNING
     return { text: text + notAnswered(messages.length), private: !something }
   },

@@ -1,6 +1,5 @@
 import { CANNOT_UNLINK, DESCRIPTIONS, UNLINKED, WAS_UNLINKED } from '../../copy/commands.ts'
 import { TurnstoneError } from '../../util/errors.ts'
-import { redrawCardsSoon } from '../cards/card-painter.ts'
 import { rejectCardsOf } from '../cards/reject-cards.ts'
 import { type Command, NAME_ALONE, NO_OPTIONS, say } from './command.ts'
 
@@ -18,7 +17,7 @@ export const unlink: Command = {
       throw error
     }
     await rejectCardsOf(deps, user.name, WAS_UNLINKED(user.name))
-    redrawCardsSoon(deps)
+    deps.redraws.soon()
     return say(UNLINKED)
   },
 }

@@ -64,7 +64,7 @@ export class Acceptor {
     const line = ASKS(escapeMarkup(oneLine(command.by.name, 80)), text)
     if (!this.#rate.acquire(user.name)) return { kind: 'refused', why: TOO_MANY_A_MINUTE(MAX_PER_MINUTE), line }
     const replyTo = to ?? { platform, id: `ask:${command.key}` }
-    const begun: Beginning = {
+    const started: Beginning = {
       owner: user.name,
       platform,
       channel,
@@ -73,7 +73,7 @@ export class Acceptor {
       ...(model ? { model } : {}),
       ...(to ? { postTo: to } : { opening: { kind: 'announce', channel, text: line } }),
     }
-    const accepted = await this.#store(begun, () => ({
+    const accepted = await this.#store(started, () => ({
       key: `command:${command.key}`,
       author: user.name,
       authorName: command.by.name,
@@ -88,11 +88,11 @@ export class Acceptor {
   }
 
   /** One transaction: the conversation, the message and its job. */
-  #store(begun: Beginning, item: (created: boolean) => Omit<NewInboxMessage, 'workstream'>): Promise<Acceptance> {
+  #store(started: Beginning, item: (created: boolean) => Omit<NewInboxMessage, 'workstream'>): Promise<Acceptance> {
     const { store, clock, queue } = this.#deps
     const now = clock.now()
     return store.transaction(async (tx): Promise<Acceptance> => {
-      const { workstream, created } = await openWorkstream(tx, begun, now)
+      const { workstream, created } = await openWorkstream(tx, started, now)
       // One that was just made has nothing waiting.
       if (!created && (await queuedMessages(tx.db, workstream.id)).length >= MAX_WAITING) {
         return { kind: 'refused', why: TOO_MANY_WAITING(MAX_WAITING) }
@@ -135,8 +135,8 @@ export class Acceptor {
   /** Where the first answer of a new conversation goes, and what must be made for it. */
   #beginning(m: InboundMessage): Omit<Beginning, 'owner'> {
     const { location, platform, text: title } = m
-    const begun = { platform, channel: this.#channelOf(m), address: location.to.id, title }
-    if (location.kind === 'conversation') return { ...begun, postTo: location.to }
-    return { ...begun, opening: { kind: 'thread', channel: location.channel, message: m.ref.id } }
+    const started = { platform, channel: this.#channelOf(m), address: location.to.id, title }
+    if (location.kind === 'conversation') return { ...started, postTo: location.to }
+    return { ...started, opening: { kind: 'thread', channel: location.channel, message: m.ref.id } }
   }
 }

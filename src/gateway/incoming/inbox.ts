@@ -18,8 +18,10 @@ import {
   NOT_YOUR_CONVERSATION,
   QUESTION_POSTED,
 } from '../../copy/chat.ts'
+import { LOG } from '../../copy/log.ts'
 import type { User } from '../../identity/users.ts'
 import { claimOnce, throttle, wasSeen } from '../../store/seen.ts'
+import type { Store, Tx } from '../../store/store.ts'
 import { findQueued, wasAccepted } from '../../turn/inbox-messages.ts'
 import { activeTurn } from '../../turn/turns.ts'
 import {
@@ -30,8 +32,10 @@ import {
 } from '../../workstream/workstreams.ts'
 import { maySpeak } from '../access.ts'
 import type { Decisions } from '../cards/decisions.ts'
+import { reportMissingCards } from '../cards/missing-cards.ts'
 import { say } from '../commands/command.ts'
 import { Commands } from '../commands/run-command.ts'
+import type { ParsedWords } from '../commands/words.ts'
 import { type GatewayDeps, tell, writtenOn } from '../gateway-deps.ts'
 import { showReceived } from '../reactions.ts'
 import { Acceptor } from './accept-message.ts'
@@ -92,6 +96,8 @@ export class Inbox implements InboundHandler {
   }
 
   missedConversations(platform: Platform): Promise<readonly { to: Address; after: number }[]> {
+    // A card may be missed too. Not waited for: messages come first.
+    void reportMissingCards(this.#deps, platform, (ref) => this.deleted(ref))
     return missedConversations(this.#deps, platform)
   }
 
@@ -120,8 +126,11 @@ export class Inbox implements InboundHandler {
   }
 
   async #unlinked(m: InboundMessage): Promise<void> {
-    if (m.addressed === 'thread' || m.author.bot) return
     const { store, clock } = this.#deps
+    const here = m.addressed !== 'thread' || (await findOpenWorkstream(store.db, m.platform, m.location.to.id))
+    // Refused once, refused for good: it may be read again after the person was linked.
+    if (!here || !(await claimOnce(store.db, m.key, clock.now()))) return
+    if (m.addressed === 'thread' || m.author.bot) return
     if (!(await throttle(store.db, `hint:${m.platform}:${m.author.id}`, DAY_MS, clock.now()))) return
     await this.#tellPerson(m, NOT_LINKED(writtenOn(this.#deps, m.platform, 'link')))
   }
@@ -144,8 +153,9 @@ export class Inbox implements InboundHandler {
 
   async #notHeard(m: InboundMessage, workstream: Workstream): Promise<void> {
     const { store, clock, adapters } = this.#deps
+    // Refused once, refused for good: it may be read again later.
+    if (!(await claimOnce(store.db, m.key, clock.now()))) return
     if (!adapters.get(m.platform)?.ephemeralLines || m.author.bot) return
-    if (!(await claimOnce(store.db, `unheard:${m.key}`, clock.now()))) return
     await this.#tellPerson(m, NOT_YOUR_CONVERSATION(workstream.owner))
   }
 
@@ -158,19 +168,28 @@ export class Inbox implements InboundHandler {
     // In a channel, where no conversation is meant, only these two can be.
     const words = inside || parsed?.name === 'help' || parsed?.name === 'link' ? parsed : undefined
     if (!empty && !words) return false
-    const { store, clock, log } = this.#deps
-    if (!(await claimOnce(store.db, m.key, clock.now()))) return true
-    if (words?.name === 'link') {
-      await this.#tellPerson(m, LINK_PRIVATELY(writtenOn(this.#deps, m.platform, 'link')))
-    } else if (!words || words.name === 'help') {
-      await this.#tellPerson(m, this.#commands.help(m.platform))
-    } else {
-      const { key, platform, author: by, ref, location } = m
-      const reply = await this.#commands.run({ key, platform, by, channel: ref.channel, to: location.to, ...words })
-      log.debug({ user: user.name, command: words.name }, 'command in words')
-      await tell(this.#deps, location.to, { text: reply.text, ...(reply.private ? { onlyTo: by.id } : {}) })
+    if (words && words.name !== 'link' && words.name !== 'help') {
+      await this.#deps.locks.run(`words:${m.key}`, () => this.#runWords(m, user, words))
+      return true
     }
+    const { store, clock } = this.#deps
+    if (!(await claimOnce(store.db, m.key, clock.now()))) return true
+    const why = words?.name === 'link' ? LINK_PRIVATELY(writtenOn(this.#deps, m.platform, 'link')) : undefined
+    await this.#tellPerson(m, why ?? this.#commands.help(m.platform))
     return true
+  }
+
+  /** The message is marked as seen with what the command does: one that failed to be stored is run when it comes again. */
+  async #runWords(m: InboundMessage, user: User, words: ParsedWords): Promise<void> {
+    const { store, clock, log } = this.#deps
+    const { key, platform, author: by, ref, location } = m
+    if (await wasSeen(store.db, key)) return
+    const mark = async (tx: Tx): Promise<void> => void (await claimOnce(tx.db, key, clock.now()))
+    const command = { key, platform, by, channel: ref.channel, to: location.to, ...words }
+    const reply = await this.#commands.run(command, alsoWriting(store, mark))
+    await claimOnce(store.db, key, clock.now())
+    log.debug({ user: user.name, command: words.name }, LOG.wordCommand)
+    await tell(this.#deps, location.to, { text: reply.text, ...(reply.private ? { onlyTo: by.id } : {}) })
   }
 
   async #accept(m: InboundMessage, user: User, workstream: Workstream | undefined): Promise<void> {
@@ -201,5 +220,21 @@ export class Inbox implements InboundHandler {
     const accepted = await this.#acceptor.question(command, user, { ...asked, to })
     if (accepted.kind === 'refused') return say(accepted.why)
     return to ? { text: accepted.line, private: false } : say(QUESTION_POSTED)
+  }
+}
+
+/** The store, with `also` in each of its transactions. */
+function alsoWriting(store: Store, also: (tx: Tx) => Promise<void>): Store {
+  return {
+    get db() {
+      return store.db
+    },
+    transaction: (work) =>
+      store.transaction(async (tx) => {
+        await also(tx)
+        return work(tx)
+      }),
+    healthy: () => store.healthy(),
+    close: () => store.close(),
   }
 }

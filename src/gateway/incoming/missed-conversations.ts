@@ -1,5 +1,5 @@
 import type { Address, Platform } from '../../channel/channel-adapter.ts'
-import { lastSentAt } from '../../turn/inbox-messages.ts'
+import { firstSentAt, lastSentAt } from '../../turn/inbox-messages.ts'
 import { openWorkstreams, type Workstream } from '../../workstream/workstreams.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 
@@ -7,10 +7,13 @@ const DAY_MS = 86_400_000
 /** Conversations older than this are not read back. */
 const ACTIVE_WITHIN_MS = 7 * DAY_MS
 const MAX_CONVERSATIONS = 100
+/** Read again before the newest message: one that was sent earlier may have been lost. What is known is taken once, ms. */
+const OVERLAP_MS = 5 * 60_000
 
 /**
  * What to read back after a time without connection: open conversations, and channels in which conversations were
- * begun; at most a day and 100 places. A conversation is read from its last message that was taken in.
+ * begun; at most a day and 100 places. A conversation is read from
+ * some minutes before its last message that was taken in, but not from before its first.
  */
 export async function missedConversations(
   { store, clock }: Pick<GatewayDeps, 'store' | 'clock'>,
@@ -25,7 +28,10 @@ export async function missedConversations(
   const places = new Map<string, { to: Address; after: number }>()
   for (const workstream of open) {
     const to = addressOf(workstream)
-    if (to) places.set(to.id, { to, after: Math.max(now - DAY_MS, await lastSentAt(store.db, workstream.id)) })
+    if (!to) continue
+    const first = await firstSentAt(store.db, workstream.id)
+    const last = await lastSentAt(store.db, workstream.id)
+    places.set(to.id, { to, after: Math.max(now - DAY_MS, first, last - OVERLAP_MS) })
   }
   for (const { channel } of open) {
     if (!places.has(channel)) places.set(channel, { to: { platform, id: channel }, after: now - DAY_MS })

@@ -5,7 +5,7 @@ import type { GatewayDeps } from '../gateway-deps.ts'
 /** Given to the last lines of a closed conversation to be posted: a post would open the thread again, ms. */
 export const ARCHIVE_AFTER_MS = 3000
 
-/** Archives the thread, once nothing is posted there any more; not at all where a new conversation was begun in it. */
+/** Archives the thread, once nothing is posted there any more; not at all where a new conversation was started in it. */
 export async function archive(
   deps: Pick<GatewayDeps, 'store' | 'clock' | 'queue' | 'adapters'>,
   id: string,

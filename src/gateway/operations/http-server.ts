@@ -4,6 +4,7 @@ import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { LISTEN } from '../../copy/config.ts'
 import { HTTP } from '../../copy/health.ts'
+import { LOG } from '../../copy/log.ts'
 import { messageOf, TurnstoneError } from '../../util/errors.ts'
 import type { Log } from '../../util/log.ts'
 import type { Health } from './health.ts'
@@ -51,7 +52,7 @@ export async function startHttpServer(
   })
   app.notFound((c) => c.json({ error: HTTP.notFound }, 404))
   app.onError((error, c) => {
-    log.error({ err: error, path: c.req.path }, 'request failed')
+    log.error({ err: error, path: c.req.path }, LOG.requestFailed)
     return c.json({ error: HTTP.failed }, 500)
   })
   return listen(app, host, port)

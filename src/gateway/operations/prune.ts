@@ -1,4 +1,5 @@
 import { dropPayloads } from '../../approval/approvals.ts'
+import { LOG } from '../../copy/log.ts'
 import { prunePresses } from '../../store/audit.ts'
 import { pruneSeen } from '../../store/seen.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
@@ -33,7 +34,7 @@ export function startSweeping({ config, clock, log }: GatewayDeps, signal: Abort
   let cancel = (): void => undefined
   const sweep = async (): Promise<void> => {
     const gone = await sweepFiles(config.workspace.root, clock, signal)
-    if (gone > 0) log.info({ files: gone }, 'removed files that a crash had left')
+    if (gone > 0) log.info({ files: gone }, LOG.crashFilesRemoved)
     if (!signal.aborted) cancel = clock.after(SWEEP_EVERY_MS, () => void sweep())
   }
   void sweep()

@@ -1,8 +1,8 @@
 import { workstreamsWithOpenApproval } from '../../approval/approvals.ts'
+import { LOG } from '../../copy/log.ts'
 import { workstreamsWaitingSince } from '../../turn/inbox-messages.ts'
 import { workstreamsUnderWay } from '../../turn/turns.ts'
 import { messageOf } from '../../util/errors.ts'
-import { redrawCards } from '../cards/card-painter.ts'
 import type { GatewayDeps } from '../gateway-deps.ts'
 import { sweepReactions } from '../reactions.ts'
 import { prune, startSweeping } from './prune.ts'
@@ -15,14 +15,25 @@ const FORGOTTEN_AFTER_MS = 30_000
 /** A regular look at what a lost hint or a failed write could have left behind. Returns what ends it. */
 export function startReconciler(deps: GatewayDeps, signal: AbortSignal): () => void {
   let cancel = (): void => undefined
+  let sweeping = false
+  /** Not waited for, and one at a time: marks are a help only. */
+  const sweep = (): void => {
+    if (sweeping) return
+    sweeping = true
+    void sweepReactions(deps)
+      .catch((error: unknown) => deps.log.warn({ reason: messageOf(error) }, LOG.reactionsNotSwept))
+      .finally(() => {
+        sweeping = false
+      })
+  }
   const look = async (): Promise<void> => {
     try {
       await wakeForgottenWorkstreams(deps)
-      await redrawCards(deps, signal)
-      void sweepReactions(deps)
+      deps.redraws.soon()
+      sweep()
       await prune(deps, signal)
     } catch (error) {
-      if (!signal.aborted) deps.log.warn({ reason: messageOf(error) }, 'reconciliation failed')
+      if (!signal.aborted) deps.log.warn({ reason: messageOf(error) }, LOG.reconciliationFailed)
     }
     if (!signal.aborted) cancel = deps.clock.after(EVERY_MS, () => void look())
   }

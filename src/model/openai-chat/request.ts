@@ -1,4 +1,5 @@
 import type { ChatCompletionCreateParamsStreaming, ChatCompletionMessageParam } from 'openai/resources/chat/completions'
+import { sha256 } from '../../util/ids.ts'
 import { type ContentPart, type Message, textOf } from '../message.ts'
 import type { ModelRequest, ModelSettings } from '../model-provider.ts'
 import { opaqueFields } from './opaque.ts'
@@ -6,6 +7,8 @@ import { opaqueFields } from './opaque.ts'
 /** OpenAI's rule for function names. */
 const NAME = /[^a-zA-Z0-9_-]/g
 const MAX_NAME_CHARS = 64
+/** Ids of calls that every API takes; some refuse others. */
+const CALL_ID = /^[a-zA-Z0-9_-]{1,40}$/
 /** How much of arguments that were not JSON is sent back, characters. */
 const MAX_BROKEN_CHARS = 500
 
@@ -51,7 +54,7 @@ function toMessages(messages: readonly Message[], id: string): ChatCompletionMes
     if (m.role !== 'tool') flush()
     if (m.role === 'tool') {
       images.push(...m.content.filter((p) => p.type === 'image'))
-      out.push({ role: 'tool', tool_call_id: m.callId, content: textOf(m.content) || '(no output)' })
+      out.push({ role: 'tool', tool_call_id: safeCallId(m.callId), content: textOf(m.content) || '(no output)' })
     } else if (m.role === 'system') out.push({ role: 'system', content: m.text })
     else if (m.role === 'user') out.push(userMessage(m.content))
     else out.push(assistantMessage(m, id))
@@ -81,7 +84,7 @@ function assistantMessage(m: Extract<Message, { role: 'assistant' }>, id: string
     tool_calls: m.calls.map((call, i) => {
       const extra = extraContentOf(i)
       return {
-        id: call.id,
+        id: safeCallId(call.id),
         type: 'function' as const,
         function: { name: safeName(call.name), arguments: safeArguments(call.arguments) },
         ...(extra === undefined ? {} : { extra_content: extra }),
@@ -90,6 +93,11 @@ function assistantMessage(m: Extract<Message, { role: 'assistant' }>, id: string
     ...(reasoning ? { reasoning_content: reasoning } : {}),
   }
   return message
+}
+
+/** The same for a call and its result, and in every request, so that a provider's cache holds. */
+function safeCallId(id: string): string {
+  return CALL_ID.test(id) ? id : `call_${sha256(id).slice(0, 32)}`
 }
 
 function safeName(name: string): string {

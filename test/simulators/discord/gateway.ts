@@ -61,6 +61,10 @@ export class Gateway {
   heartbeats = 0
   /** New connections are refused during the upgrade. */
   refuseConnections = false
+  /** The upgrade is answered with this HTTP status instead. */
+  upgradeStatus: number | undefined
+  /** Upgrades that were asked for. */
+  upgrades = 0
   readonly #held = new Map<string, Held>()
   readonly #wss = new WebSocketServer({ noServer: true })
   readonly #world: World
@@ -75,7 +79,10 @@ export class Gateway {
 
   attach(server: Server): void {
     server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+      this.upgrades++
       if (this.refuseConnections) return socket.destroy()
+      if (this.upgradeStatus !== undefined)
+        return socket.end(`HTTP/1.1 ${this.upgradeStatus} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`)
       this.#wss.handleUpgrade(req, socket, head, (ws) => {
         this.#welcome(ws, new URL(req.url ?? '/', 'http://x'))
       })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openApprovals } from '../../../src/approval/approvals.ts'
+import { createPostLog } from '../../../src/channel/post-log.ts'
 import { PostRefusedError } from '../../../src/channel/post-once.ts'
 import { textOf } from '../../../src/model/message.ts'
 import { ModelError } from '../../../src/model/model-provider.ts'
@@ -33,6 +34,18 @@ const press = (e: Engine, approval: string, action: 'approve' | 'always' | 'reje
     by: { id: `u-${by}`, name: by, bot: false },
     ...(note === undefined ? {} : { note }),
   })
+
+/** The card of a conversation, once the gateway knows that it was posted. */
+async function cardShown(e: Engine, id: string) {
+  const card = await cardIn(e, id)
+  const posts = createPostLog(e.store, e.clock)
+  await until(async () => (await posts.known(card.approval)).size > 0)
+  return card
+}
+
+async function onlyWorkstream(e: Engine) {
+  return e.store.db.selectFrom('workstreams').select('id').executeTakeFirstOrThrow()
+}
 
 const cardIn = (e: Engine, id: string) => until(() => e.platform.cards(id).find((c) => c.state.kind === 'open'))
 
@@ -186,6 +199,19 @@ describe('what only the provider understands', () => {
 })
 
 describe('usage', () => {
+  it('is charged to the person whose message is answered', async () => {
+    const e = await engine({
+      model: new ScriptedModel('one', 'two'),
+      config: (c) => ({ ...c, session: { ...c.session, speakers: 'linked' } }),
+    })
+    await e.inbox.message(message('alice', 'go', { id: 'm-36' }))
+    await until(() => e.platform.texts('m-36').length === 1)
+    await e.inbox.message(message('bob', 'and mine', { thread: 'm-36' }))
+    await until(() => e.platform.texts('m-36').length === 2)
+    const rows = await e.store.db.selectFrom('usage').select('user_name').orderBy('id').execute()
+    expect(rows.map((r) => r.user_name)).toEqual(['alice', 'bob'])
+  })
+
   it('of a failed answer is counted too', async () => {
     const model = new ScriptedModel(async function* () {
       yield { type: 'usage', usage: { input: 7, cacheRead: 3, cacheWrite: 0, output: 1 } }
@@ -269,7 +295,7 @@ describe('approvals', () => {
     const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
     const e = await engine({ model, tools: [act] })
     await e.inbox.message(message('alice', 'go', { id: 'm-ten' }))
-    await cardIn(e, 'm-ten')
+    await cardShown(e, 'm-ten')
     await e.inbox.message(message('alice', 'yes', { thread: 'm-ten' }))
     await e.inbox.message(message('bob', 'y', { thread: 'm-ten' }))
     expect(act.runs).toEqual([])
@@ -278,6 +304,40 @@ describe('approvals', () => {
     await until(() => model.requests.length === 2)
     const said = model.requests[1]?.messages.flatMap((m) => (m.role === 'user' ? [textOf(m.content)] : []))
     expect(said).toEqual(['go', 'carefully', 'yes'])
+  })
+
+  it('A4: takes no answer that was written before its card was there', async () => {
+    const act = probeTool('act', { asks: true })
+    const model = new ScriptedModel({ calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
+    const e = await engine({ model, tools: [act] })
+    await e.inbox.message(message('alice', 'go', { id: 'm-early' }))
+    const early = message('alice', 'y', { thread: 'm-early' })
+    await cardShown(e, 'm-early')
+    await e.inbox.message({ ...early, sentAt: Date.now() - 60_000 })
+    expect((await openApprovals(e.store.db, (await onlyWorkstream(e)).id)).length).toBe(1)
+    await e.inbox.message(message('alice', 'y', { thread: 'm-early' }))
+    await until(() => act.runs.length === 1)
+  })
+
+  it('E6a: takes no typed answer while the card could not be posted: it is an ordinary message', async () => {
+    const act = probeTool('act', { asks: true })
+    const model = new ScriptedModel({ text: 'Shall I go on?', calls: [{ name: 'act', args: { text: 'a' } }] }, 'fine')
+    const platform = new FakePlatform()
+    let down = true
+    platform.beforeSend = ({ kind }) => {
+      if (down && kind === 'card') throw new Error('503')
+    }
+    const e = await engine({ model, tools: [act], platform })
+    await e.inbox.message(message('alice', 'go', { id: 'm-unseen' }))
+    await until(() => platform.texts('m-unseen').some((t) => t.includes('Shall I go on?')))
+    await e.inbox.message(message('alice', 'y', { thread: 'm-unseen' }))
+    expect(act.runs).toEqual([])
+    expect((await openApprovals(e.store.db, (await onlyWorkstream(e)).id)).length).toBe(1)
+    down = false
+    await press(e, (await cardIn(e, 'm-unseen')).approval, 'approve')
+    await until(() => model.requests.length === 2)
+    const said = model.requests[1]?.messages.flatMap((m) => (m.role === 'user' ? [textOf(m.content)] : []))
+    expect(said).toEqual(['go', 'y'])
   })
 
   it('asks anew when what would run is not what was shown', async () => {
@@ -384,7 +444,8 @@ describe('stopping and faults', () => {
     expect((await press(e, card.approval, 'approve')).text).toContain('stopped')
     await e.inbox.message(message('alice', 'and now', { thread: 'm-14' }))
     await until(() => model.requests.length === 2)
-    expect(model.requests[1]?.messages.map((m) => m.role)).toEqual(['system', 'user', 'assistant', 'tool', 'user'])
+    const roles = model.requests[1]?.messages.map((m) => m.role)
+    expect(roles).toEqual(['system', 'user', 'assistant', 'tool', 'user', 'user'])
     expect(act.runs).toEqual([])
   })
 

@@ -72,7 +72,8 @@ describe('E4: what has served its time is forgotten', () => {
     const id = await withCard()
     await press(id, 'alice')
     await until(() => e.counts.includes('turns_done'))
-    await e.repaint()
+    e.redraws.soon()
+    await until(async () => (await findApproval(e.store.db, id))?.cardUpToDate)
     ahead = 6 * DAY
     await prune(e, never)
     expect((await findApproval(e.store.db, id))?.calls[0]?.payload.text).toBe('rm -r build')

@@ -281,7 +281,11 @@ describe('edit_file', () => {
     expect((await b.plan('edit_file', edit)).kind).toBe('invalid')
     const read = (await b.ready('read_file', { path: 'f' })).effects?.reads ?? []
     expect(read).toEqual([join(b.root, 'f')])
-    const earlier = { reads: (path: string) => read.includes(path), contentOf: async () => undefined }
+    const earlier = {
+      reads: (path: string) => read.includes(path),
+      knows: () => false,
+      contentOf: async () => undefined,
+    }
     expect((await b.plan('edit_file', edit, { ...b.scope, earlier })).kind).toBe('ready')
   })
 })

@@ -45,10 +45,12 @@ test('signatures: only right ones, only within five minutes', () => {
   const now = 1_700_000_000_000
   const sign = (at: number): string => `v0=${createHmac('sha256', 's').update(`v0:${at}:body`).digest('hex')}`
   const at = now / 1000
-  expect(isSigned('s', String(at), 'body', sign(at), now)).toBe(true)
-  expect(isSigned('s', String(at), 'body2', sign(at), now)).toBe(false)
-  expect(isSigned('t', String(at), 'body', sign(at), now)).toBe(false)
-  expect(isSigned('s', String(at), 'body', 'v0=', now)).toBe(false)
-  for (const shift of [-301, 301]) expect(isSigned('s', String(at + shift), 'body', sign(at + shift), now)).toBe(false)
-  expect(isSigned('s', 'x', 'body', sign(at), now)).toBe(false)
+  const signed = (signingSecret: string, requestTimestampSec: string, body: string, signature: string): boolean =>
+    isSigned({ signingSecret, requestTimestampSec, body, signature, nowMs: now })
+  expect(signed('s', String(at), 'body', sign(at))).toBe(true)
+  expect(signed('s', String(at), 'body2', sign(at))).toBe(false)
+  expect(signed('t', String(at), 'body', sign(at))).toBe(false)
+  expect(signed('s', String(at), 'body', 'v0=')).toBe(false)
+  for (const shift of [-301, 301]) expect(signed('s', String(at + shift), 'body', sign(at + shift))).toBe(false)
+  expect(signed('s', 'x', 'body', sign(at))).toBe(false)
 })
