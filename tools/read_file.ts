@@ -2,6 +2,7 @@ import type { CatalogTool, PlanScope, ToolResult } from '../src/tool/catalog-too
 import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
 import { imageMime } from '../src/util/image-mime.ts'
+import type { Redactor } from '../src/util/redact.ts'
 import { isBinary, readWholeFile, scanFile } from '../src/workspace/files.ts'
 import { type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
 import file from './read_file.json' with { type: 'json' }
@@ -27,10 +28,12 @@ const NOTE_CHARS = 200
 export interface ReadFileDeps {
   /** The gateway's own files and folders, absolute after symlinks. */
   readonly ownPaths: readonly string[]
+  /** Long lines lose their secrets before they are cut. */
+  readonly redactor: Redactor
 }
 
 /** Numbered lines of text, or an image; what was read is remembered with its hash. */
-export function createReadFileTool({ ownPaths }: ReadFileDeps): CatalogTool {
+export function createReadFileTool({ ownPaths, redactor }: ReadFileDeps): CatalogTool {
   return defineTool<Args>(file, (args, scope) =>
     planned(async () => {
       const rules = { root: scope.root, ownPaths }
@@ -44,7 +47,8 @@ export function createReadFileTool({ ownPaths }: ReadFileDeps): CatalogTool {
         acts: [{ act: 'exec', label: 'read_file', name: 'read_file' }, pathAct('read', place)],
         fingerprint: JSON.stringify([place.path, args.offset, args.limit]),
         effects: { reads: [place.path] },
-        run: ({ resultLimit }) => observed(() => run(args, { place, rules }, scope, resultLimit - NOTE_CHARS)),
+        run: ({ resultLimit }) =>
+          observed(() => run(args, { place, rules }, scope, { room: resultLimit - NOTE_CHARS, redactor })),
       }
     }),
   )
@@ -54,9 +58,10 @@ async function run(
   args: Args,
   { place, rules }: { place: ResolvedPath; rules: PathRules },
   scope: PlanScope,
-  room: number,
+  { room, redactor }: { room: number; redactor: Redactor },
 ): Promise<ToolResult> {
-  const lines = new NumberedLines({ offset: args.offset ?? 1, limit: args.limit ?? Number.POSITIVE_INFINITY, room })
+  const range = { offset: args.offset ?? 1, limit: args.limit ?? Number.POSITIVE_INFINITY, room }
+  const lines = new NumberedLines(range, redactor)
   let hash: string
   let head: Buffer | undefined
   let size = 0

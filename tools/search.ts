@@ -2,6 +2,7 @@ import { relative } from 'node:path'
 import type { CatalogTool, PlanScope, RunContext, ToolResult } from '../src/tool/catalog-tool.ts'
 import { defineTool } from '../src/tool/define-tool.ts'
 import { failure, success } from '../src/tool/run-plan.ts'
+import type { Redactor } from '../src/util/redact.ts'
 import { runProcess } from '../src/util/run-process.ts'
 import type { Clock } from '../src/util/time.ts'
 import { PathError, type PathRules, type ResolvedPath, resolvePath } from '../src/workspace/paths.ts'
@@ -37,6 +38,8 @@ export interface SearchDeps {
   readonly ownPaths: readonly string[]
   /** The gateway's environment, of which grep gets nothing but the path. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Long lines lose their secrets before they are cut. */
+  readonly redactor: Redactor
 }
 
 /** We choose the files, `grep -E` matches. */
@@ -120,7 +123,7 @@ async function grep(
   files: readonly string[],
   { signal, deps, until, cwd }: { signal: AbortSignal; deps: SearchDeps; until: number; cwd: string },
 ): Promise<readonly FileHits[] | string> {
-  const hits = new HitReader(MAX_KEPT_CHARS)
+  const hits = new HitReader(MAX_KEPT_CHARS, deps.redactor)
   let stderr = ''
   let read = 0
   const full = new AbortController()

@@ -12,8 +12,8 @@ import {
   TOKEN_CHAR,
 } from './secrets.ts'
 
-/** A word that is longer is held back to its end, without a look at what it may become, characters. */
-const MAX_JUDGED_CHARS = 256
+/** A longer token is not held for its end: all token characters that follow count as its, characters. */
+const MAX_TOKEN_CHARS = 128 * 1024
 /** From here on what is held is not looked through again for each piece, but as it has grown, so that the work stays linear. */
 const FREE_CHARS = 256
 const GROWTH = 1.25
@@ -28,6 +28,8 @@ export class RedactedStream {
   #before = ''
   /** Inside a private key: nothing is kept of it. */
   #inKey = false
+  /** Inside a token that has no end so far, and is not kept any more. */
+  #inToken = false
   /** What is held is looked through when it is as long as this. */
   #due = 0
 
@@ -50,6 +52,7 @@ export class RedactedStream {
     this.#held = ''
     this.#before = ''
     this.#inKey = false
+    this.#inToken = false
     return out + rest
   }
 
@@ -73,6 +76,11 @@ export class RedactedStream {
       this.#held = this.#held.slice(begin.index + begin[0].length)
       this.#inKey = true
     }
+    if (this.#inToken) {
+      this.#held = this.#held.replace(TOKEN_RUN, '')
+      if (!this.#held) return out
+      this.#inToken = false
+    }
     const spans = this.#spans(this.#held)
     const cut = this.#safeLength(spans)
     const released = this.#held.slice(0, cut)
@@ -82,6 +90,13 @@ export class RedactedStream {
     )
     this.#held = this.#held.slice(cut)
     this.#before = released.at(-1) ?? this.#before
+    const [open] = spans.slice(-1)
+    if (open && open.start === cut && open.end - cut === this.#held.length && this.#held.length > MAX_TOKEN_CHARS) {
+      this.#held = ''
+      this.#before = ''
+      this.#inToken = true
+      return out + REDACTED
+    }
     return out
   }
 
@@ -99,8 +114,10 @@ export class RedactedStream {
   #safeLength(spans: readonly Span[]): number {
     const held = this.#held
     const word = lastWord(held)
-    const long = held.length - word > MAX_JUDGED_CHARS
-    let cut = Math.min(long ? word : word + openingIn(held.slice(word)), beforeAddress(held), reached(held, word))
+    let cut = Math.min(word + openingIn(held.slice(word)), beforeAddress(held), reached(held, word))
+    // What is known as a token and has not ended.
+    const last = spans.at(-1)
+    if (last?.end === held.length && last.end > word) cut = Math.min(cut, last.start)
     const key = held.lastIndexOf('-----BEGIN')
     if (key >= 0 && held.length - key < KEY_LINE_CHARS && KEY_BEGINNING.test(held.slice(key))) cut = Math.min(cut, key)
     for (let before = -1; before !== cut; ) {
@@ -112,6 +129,8 @@ export class RedactedStream {
     return cut
   }
 }
+
+const TOKEN_RUN = /^[A-Za-z0-9._~+/=-]+/
 
 /** Where the run of token characters begins that the text ends with. */
 function lastWord(held: string): number {

@@ -15,6 +15,8 @@ export interface Redactor {
   redact(value: string): Redacted
   /** The first `max` characters at most, redacted: where the cut may go through a secret, it comes before it. */
   head(value: string, max: number): Redacted
+  /** What follows a part that is not known, redacted: without what may be the rest of a secret that begins there. */
+  tail(value: string): Redacted
   /** Whether `redact` would change it. */
   containsSecret(value: string): boolean
   /** For text that comes in pieces: what may still become part of a secret is held back, however long it is. */
@@ -41,7 +43,24 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
     head(text, max) {
       return (text.length <= max ? redact(text) : new RedactedStream(spellings).push(text.slice(0, max))) as Redacted
     },
+    tail(text) {
+      const known = redact(text)
+      return known.slice(restOfSecret(known, spellings)) as Redacted
+    },
     containsSecret: (text) => redact(text) !== text,
     stream: () => new RedactedStream(spellings),
   }
+}
+
+/** More of a run of token characters is not taken for the rest of a token. */
+const TOKEN_REST = /^[A-Za-z0-9._~+/=-]{0,4096}/
+
+function restOfSecret(text: string, values: readonly string[]): number {
+  let end = TOKEN_REST.exec(text)?.[0].length ?? 0
+  for (const value of values) {
+    let length = Math.min(value.length - 1, text.length)
+    while (length > end && !value.endsWith(text.slice(0, length))) length--
+    end = Math.max(end, length)
+  }
+  return end
 }

@@ -100,23 +100,76 @@ const FORMS: readonly Form[] = [
   ),
 ]
 
-const DISCORD_GROUP = '[MNO][DTjz][AEIMQUYcgk][w-z0-5]'
-const DISCORD: Omit<Form, 'openers' | 'reach'> = {
-  shape: new RegExp(`(?:${DISCORD_GROUP}){5,6}${ALNUM}{0,3}\\.${W}{6}\\.${W}{27}`, 'g'),
-  tail: new RegExp(`${W}*`, 'y'),
+const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+
+const OPENERS = FORMS.flatMap((f) => f.openers)
+/** The longest that stands at a place. */
+const OPENER = new RegExp(patternOf(OPENERS), 'g')
+/** With it come the forms of those that it begins with. */
+const OPENED_BY = new Map(OPENERS.map((o) => [o, FORMS.filter((f) => f.openers.some((other) => o.startsWith(other)))]))
+
+/** One of the words, the longest first; a tree of their characters, which is looked through several times as fast as a list. */
+function patternOf(words: readonly string[]): string {
+  const byFirst = Map.groupBy(words, (word) => word.slice(0, 1))
+  const branches = [...byFirst].map(([first, below]) => {
+    const rests = below.map((word) => word.slice(1)).filter(Boolean)
+    if (rests.length === 0) return literal(first)
+    return `${literal(first)}${patternOf(rests)}${rests.length < below.length ? '?' : ''}`
+  })
+  return `(?:${branches.join('|')})`
 }
+
+function openedPattern(): RegExp {
+  const openers = ['-----BEGIN', ...OPENERS]
+  const begun = new Set(['eyJ', ...openers].flatMap((o) => Array.from(o, (_, n) => o.slice(0, n + 1))))
+  return new RegExp(`${openers.map(literal).join('|')}|(?:${[...begun].map(literal).join('|')})$`)
+}
+/** One of them, or the beginning of one at the end. */
+const OPENED = openedPattern()
+
+const DISCORD_GROUP = '[MNO][DTjz][AEIMQUYcgk][w-z0-5]'
+/** The bot's id: 17 to 20 digits. */
+const DISCORD_ID = new RegExp(`(?:${DISCORD_GROUP}){5,6}${ALNUM}{0,3}$`)
+const DISCORD_ID_CHARS = 27
+/** What follows it; rarer in texts than how it begins. */
+const DISCORD_REST = new RegExp(`\\.${W}{6}\\.${W}{27,}`, 'g')
 const DISCORD_BEGUN = new RegExp(`${DISCORD_GROUP}|(?:[MNO]|[MNO][DTjz]|[MNO][DTjz][AEIMQUYcgk])$`)
+
+/** A token's first and second part, characters: what is longer is none, and need not be held back. */
+const MAX_HEADER_CHARS = 16 * 1024
+const MAX_PAYLOAD_CHARS = 64 * 1024
 
 /** All tokens of the known forms. `text` is linear work, whatever it is; spans may overlap. */
 export function tokenSpans(text: string): Span[] {
   const spans = webTokens(text)
-  spansOfForm(text, DISCORD, spans)
-  for (const f of FORMS) if (f.openers.some((o) => text.includes(o))) spansOfForm(text, f, spans)
+  discordTokens(text, spans)
+  for (const f of formsIn(text)) spansOfForm(text, f, spans)
   passwords(text, spans)
   return spans
 }
 
-function spansOfForm(text: string, { shape, tail }: Omit<Form, 'openers' | 'reach'>, into: Span[]): void {
+/** The forms of which an opener is there: in one pass for all. */
+function formsIn(text: string): Set<Form> {
+  const found = new Set<Form>()
+  OPENER.lastIndex = 0
+  for (let m = OPENER.exec(text); m; m = OPENER.exec(text)) {
+    for (const f of OPENED_BY.get(m[0]) ?? []) found.add(f)
+    OPENER.lastIndex = m.index + 1
+  }
+  return found
+}
+
+function discordTokens(text: string, into: Span[]): void {
+  DISCORD_REST.lastIndex = 0
+  for (let m = DISCORD_REST.exec(text); m; m = DISCORD_REST.exec(text)) {
+    const id = DISCORD_ID.exec(text.slice(Math.max(0, m.index - DISCORD_ID_CHARS), m.index))
+    if (id) into.push({ start: m.index - id[0].length, end: m.index + m[0].length })
+    // Another may begin inside of it.
+    DISCORD_REST.lastIndex = m.index + 1
+  }
+}
+
+function spansOfForm(text: string, { shape, tail }: Form, into: Span[]): void {
   let tailEnd = 0
   shape.lastIndex = 0
   for (let m = shape.exec(text); m; m = shape.exec(text)) {
@@ -137,26 +190,55 @@ function spansOfForm(text: string, { shape, tail }: Omit<Form, 'openers' | 'reac
 /** JSON web tokens: three runs with dots between, the first with `eyJ` in it. */
 function webTokens(text: string): Span[] {
   const spans: Span[] = []
-  const run = /[A-Za-z0-9_-]*/y
-  let known: Span = { start: 0, end: -1 }
-  const runAt = (start: number): Span => {
-    if (known.start !== start || known.end < 0) {
-      run.lastIndex = start
-      run.test(text)
-      known = { start, end: run.lastIndex }
-    }
-    return known
-  }
   for (let at = text.indexOf('eyJ'); at >= 0; ) {
-    const first = runAt(at)
-    const second = text[first.end] === '.' ? runAt(first.end + 1) : undefined
-    const third = second && text[second.end] === '.' ? runAt(second.end + 1) : undefined
-    const long = (part: Span | undefined): boolean => part !== undefined && part.end - part.start >= 8
-    if (third && first.end - at >= 11 && long(second) && long(third)) spans.push({ start: at, end: third.end })
+    const [first, second, third] = runsAt(text, at)
+    const start = first ? headerStart(text, at, first.end) : -1
+    const whole = first && second && third && start >= 0 && first.end - start >= 11
+    if (whole && sizeOf(second) >= 8 && sizeOf(second) <= MAX_PAYLOAD_CHARS && sizeOf(third) >= 8) {
+      spans.push({ start, end: third.end })
+    }
     // No later place in the first run can do better.
-    at = text.indexOf('eyJ', first.end)
+    at = text.indexOf('eyJ', first?.end ?? at + 3)
   }
   return spans
+}
+
+/** The first place from `from` on where a header that ends at `end` is not too long. */
+function headerStart(text: string, from: number, end: number): number {
+  const at = text.indexOf('eyJ', Math.max(from, end - MAX_HEADER_CHARS))
+  return at < end ? at : -1
+}
+
+const RUN = /[A-Za-z0-9_-]*/y
+
+/** Up to three runs with a dot between each. */
+function runsAt(text: string, at: number): Span[] {
+  const runs: Span[] = []
+  for (let start = at; runs.length < 3; ) {
+    RUN.lastIndex = start
+    RUN.test(text)
+    runs.push({ start, end: RUN.lastIndex })
+    if (text[RUN.lastIndex] !== '.') break
+    start = RUN.lastIndex + 1
+  }
+  return runs
+}
+
+const sizeOf = ({ start, end }: Span): number => end - start
+
+/** Where in a word a JSON web token begins to which what follows may belong; its length if nowhere. */
+function openWebToken(word: string): number {
+  for (let at = word.indexOf('eyJ'); at >= 0; ) {
+    const runs = runsAt(word, at)
+    const [first, second] = runs
+    const last = runs.at(-1)
+    if (!first || !last) break
+    const start = headerStart(word, at, first.end)
+    const fits = start >= 0 && (!second || sizeOf(second) <= MAX_PAYLOAD_CHARS)
+    if (fits && last.end === word.length) return start
+    at = word.indexOf('eyJ', first.end)
+  }
+  return word.length
 }
 
 /** What ends the part of an address in which a name and a password may stand. */
@@ -182,20 +264,21 @@ function isPassword(text: string): boolean {
 
 const MIN_PASSWORD_CHARS = 6
 
-/** Where in `word`, a run of token characters to which more may come, one of the forms may begin; its length if nowhere. */
+/** Longer than every form up to where only its tail is open, characters. */
+const MAX_SHAPE_CHARS = 256
+
+/**
+ * Where in `word`, a run of token characters to which more may come, one of the forms may begin that is not known yet; its
+ * length if nowhere.
+ */
 export function openingIn(word: string): number {
-  const places = [DISCORD_BEGUN.exec(word)?.index, OPENED.exec(word)?.index]
-  return Math.min(...places.map((at) => at ?? word.length))
+  const from = Math.max(0, word.length - MAX_SHAPE_CHARS)
+  const end = word.slice(from)
+  const places = [DISCORD_BEGUN.exec(end)?.index, OPENED.exec(end)?.index].map((at) =>
+    at === undefined ? word.length : from + at,
+  )
+  return Math.min(...places, openWebToken(word))
 }
-
-const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
-
-function openedPattern(): RegExp {
-  const openers = ['eyJ', '-----BEGIN', ...FORMS.flatMap((f) => f.openers)]
-  const begun = new Set(openers.flatMap((o) => Array.from({ length: o.length - 1 }, (_, n) => o.slice(0, n + 1))))
-  return new RegExp(`${openers.map(literal).join('|')}|(?:${[...begun].map(literal).join('|')})$`)
-}
-const OPENED = openedPattern()
 
 /** The first opener before `word` from which a token that begins at `word` may be reached; `word` where there is none. */
 export function beforeReach(text: string, word: number): number {

@@ -107,6 +107,9 @@ function longestPart(text: string, secret: string, most: number): number {
   return most
 }
 
+/** What stands before them tells what they are, or they are longer than what is taken for the rest of a token. */
+const ONLY_BY_CONTEXT = new Set(['pem', 'address', 'bearer', 'awsSecret', 'jwtLong'])
+
 const cutsOf = fc.array(fc.nat({ max: 60 }), { maxLength: 60 })
 const noise = fc.oneof(
   fc.string({ maxLength: 12 }),
@@ -185,6 +188,20 @@ describe('the redactor', () => {
         expect(streamed(text, cuts)).toBe(redactor.redact(text))
       }),
       { numRuns: 1500 },
+    )
+  })
+
+  it.each(Object.keys(FORMS))('E7c a cut leaves no more than 6 characters of a secret, at either side: %s', (name) => {
+    const sample = FORMS[name] ?? fc.constant(alone(''))
+    fc.assert(
+      fc.property(sample, fc.nat({ max: 400 }), ({ before, secret, after: behind }, at) => {
+        const text = `say: ${before}${secret}${behind} and so on`
+        const cut = Math.min(at, text.length)
+        expect(longestPart(redactor.head(text, cut), secret, 6)).toBeLessThanOrEqual(6)
+        if (ONLY_BY_CONTEXT.has(name) || / /.test(secret)) return
+        expect(longestPart(redactor.tail(text.slice(cut)), secret, 6)).toBeLessThanOrEqual(6)
+      }),
+      { numRuns: 150 },
     )
   })
 

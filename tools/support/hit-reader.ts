@@ -1,3 +1,4 @@
+import type { Redactor } from '../../src/util/redact.ts'
 import { plainTerminal } from '../../src/util/visible.ts'
 import type { FileHits } from './show-hits.ts'
 
@@ -12,14 +13,16 @@ const MAX_CONTROL_SHARE = 0.05
 /** Reads `path NUL line:text` while it comes. Of long lines only the beginning is kept; linear. */
 export class HitReader {
   readonly #most: number
+  readonly #redactor: Redactor
   readonly #byFile = new Map<string, string[]>()
   /** The line that has not ended, and whether all of it is kept. */
   #line = ''
   #whole = true
   #kept = 0
 
-  constructor(most: number) {
+  constructor(most: number, redactor: Redactor) {
     this.#most = most
+    this.#redactor = redactor
   }
 
   get isFull(): boolean {
@@ -55,8 +58,9 @@ export class HitReader {
     const colon = line.indexOf(':', cut)
     if (cut < 0 || colon < 0 || this.isFull || isBinaryLine(line.slice(colon + 1))) return
     const text = `${line.slice(cut + 1, colon + 1)}${plainLine(line.slice(colon + 1))}`
-    const fits = whole && text.length <= MAX_LINE_CHARS
-    const shown = fits ? text : `${text.slice(0, MAX_LINE_CHARS).toWellFormed()} [… line cut]`
+    const most = whole ? MAX_LINE_CHARS : Math.min(MAX_LINE_CHARS, text.length - 1)
+    const long = text.length > most
+    const shown = long ? `${this.#redactor.head(text, most).toWellFormed()} [… line cut]` : text
     this.#kept += shown.length
     const path = line.slice(0, cut)
     const lines = this.#byFile.get(path) ?? []

@@ -1,3 +1,5 @@
+import type { Redactor } from '../../src/util/redact.ts'
+
 /** The note in a line that is not shown whole. */
 export const LINE_CUT = /\[… \d+ characters of this line are left out …\]/
 
@@ -15,6 +17,7 @@ export interface LineRange {
 /** Numbers the lines of a range while a file's bytes come in pieces. What it holds is bounded, whatever the file is. */
 export class NumberedLines {
   readonly #range: LineRange
+  readonly #redactor: Redactor
   readonly #shown: string[] = []
   #size = 0
   /** The line that has not ended: its head, and of a long one its tail. */
@@ -25,8 +28,9 @@ export class NumberedLines {
   #line = 1
   #full: number | undefined
 
-  constructor(range: LineRange) {
+  constructor(range: LineRange, redactor: Redactor) {
     this.#range = range
+    this.#redactor = redactor
   }
 
   push(bytes: Buffer): void {
@@ -98,15 +102,11 @@ export class NumberedLines {
     const whole = Buffer.concat(this.#head)
     if (this.#tail.length === 0) return whole.toString('utf8').replace(/\r$/, '')
     const half = this.#mostBytes / 2
-    // Never half a character: what its cut leaves is left out too.
-    const head = whole
-      .subarray(0, half)
-      .toString('utf8')
-      .replace(/\ufffd+$/, '')
-    const tail = Buffer.concat([whole, this.#tail])
-      .subarray(-half)
-      .toString('utf8')
-      .replace(/^\ufffd+|\r$/g, '')
+    // Never half a character: what its cut leaves is left out too. Nor half a secret.
+    const known = whole.toString('utf8')
+    const head = this.#redactor.head(known, whole.toString('utf8', 0, half).replace(/\ufffd+$/, '').length)
+    const rest = Buffer.concat([whole, this.#tail]).subarray(-half).toString('utf8')
+    const tail = this.#redactor.tail(rest.replace(/^\ufffd+|\r$/g, ''))
     const left = Math.max(0, this.#lineBytes - Buffer.byteLength(head) - Buffer.byteLength(tail))
     return `${head}[… ${left} characters of this line are left out …]${tail}`
   }

@@ -112,6 +112,24 @@ describe('the redactor', () => {
     expect(redactor.redact('eyJ-eyJ-eyJ-eyJ-.aaaa.bbbb')).toBe('eyJ-eyJ-eyJ-eyJ-.aaaa.bbbb')
   })
 
+  it('A6 holds no more than it must of a word or a token without an end', () => {
+    for (const [begin, more] of [
+      ['', 'x'],
+      ['', 'eyJ'],
+      ['', 'MTAw'],
+      ['sk-1', 'a'],
+      ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.', 'c2ln'],
+    ] as const) {
+      const stream = redactor.stream()
+      let out = stream.push(begin)
+      const piece = more.repeat(16_384)
+      for (let n = 0; n < 60; n++) out += stream.push(piece)
+      const rest = stream.push(' end') + stream.end()
+      expect(rest.length).toBeLessThan(300_000)
+      expect(out + rest).toBe(redactor.redact(`${begin}${piece.repeat(60)} end`))
+    }
+  })
+
   it('A6 never releases a long secret while it may still become one', () => {
     const texts = [
       `-----BEGIN ${'x'.repeat(5000)} ${token}`,

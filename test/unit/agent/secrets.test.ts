@@ -54,15 +54,19 @@ describe('secrets that people write', () => {
 
 describe('secrets that tools print', () => {
   it('E7c lose no part where the result is cut', async () => {
-    const line = `k9x2m4q8w1z7p3v6-${GITHUB} `
-    const tool = probeTool('probe', { run: async () => success(line.repeat(20_000)) })
-    const model = new ScriptedModel({ calls: [{ name: 'probe', args: {} }] }, 'done')
+    // Eleven results, each cut at another place of the token.
+    const line = `${GITHUB} ${'x'.repeat(20)} `
+    const tool = probeTool('probe', {
+      run: async ({ text = '' }) => success(' '.repeat(Number(text)) + line.repeat(4000)),
+    })
+    const calls = Array.from({ length: 11 }, (_, i) => ({ name: 'probe', args: { text: String(i * 5) } }))
+    const model = new ScriptedModel({ calls }, 'done')
     const e = await engine({ model, tools: [tool] })
     await e.inbox.message(message('alice', 'go', { id: 'm-21' }))
     await until(() => e.platform.texts('m-21').some((t) => t.includes('done')))
     const rows = await stored(e)
-    expect(rows).toContain('characters omitted')
-    expect(rows).not.toMatch(/a1B2a1B/)
+    expect(rows.includes('characters omitted')).toBe(true)
+    expect(/a1B2a1B/.test(rows)).toBe(false)
   })
 })
 

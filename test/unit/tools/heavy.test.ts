@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createRedactor } from '../../../src/util/redact.ts'
 import { systemClock } from '../../../src/util/time.ts'
 import { applyEdits } from '../../../tools/support/edits.ts'
 import { HitReader } from '../../../tools/support/hit-reader.ts'
@@ -54,7 +55,7 @@ describe('search', () => {
   it('reads hits in any pieces alike', () => {
     const text = 'p\u00001:x\r\nq\u00002:y\n'
     for (let cut = 0; cut <= text.length; cut++) {
-      const reader = new HitReader(1000)
+      const reader = new HitReader(1000, createRedactor())
       reader.push(text.slice(0, cut))
       reader.push(text.slice(cut))
       expect(reader.end()).toEqual([

@@ -189,10 +189,38 @@ describe('what a script prints', () => {
     // Head and tail are 128 KiB each: the secret lies over each cut in turn.
     for (const at of [131_072 - 20, 131_072 - 5]) {
       const command = `printf '%0${at}d' 0; printf %s k9x2m4q8w1z7p3v6; printf %s\\\\n -t5r4e3w2q1; printf '%0200000d' 0`
-      const seen = await b.call('bash', { command })
-      expect(seen).toContain('characters')
-      expect(seen).not.toMatch(/k9x2m4q|5r4e3w2q/)
+      const seen = textOf((await b.result('bash', { command })).content)
+      expect(seen.includes('characters of output omitted')).toBe(true)
+      expect(/k9x2m4q|5r4e3w2q/.test(seen)).toBe(false)
     }
+  })
+})
+
+describe('long lines', () => {
+  const token = `ghp_${'a1B2'.repeat(8)}`
+
+  it('E7c lose no part of a secret at either cut, in read_file', async () => {
+    const b = toolBench()
+    // Heads and tails are 8 KB each.
+    const lines = [0, 4, 8, 12, 20, 28].map((n) => {
+      const side = 'ab '.repeat(2720) + 'x '.repeat(n)
+      return `${side}${token} ${'z '.repeat(20_000)} ${token}${side}`
+    })
+    writeFileSync(join(b.root, 'long.txt'), lines.join('\n'))
+    const seen = await b.call('read_file', { path: 'long.txt' })
+    expect(seen).toContain('characters of this line are left out')
+    expect(createRedactor().redact(seen)).not.toContain('a1B2a1')
+  })
+
+  it('E7c lose no part of a secret where search cuts them', async () => {
+    const b = toolBench()
+    const lines = [0, 6, 12, 20, 30].map(
+      (n) => `needle ${'x'.repeat(980)} ${'y '.repeat(n)}${token} ${'z'.repeat(400)}`,
+    )
+    writeFileSync(join(b.root, 'long.txt'), lines.join('\n'))
+    const seen = await b.call('search', { query: 'needle' })
+    expect(seen).toContain('line cut')
+    expect(createRedactor().redact(seen)).not.toContain('a1B2a1')
   })
 })
 
