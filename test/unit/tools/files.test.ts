@@ -290,6 +290,24 @@ describe('edit_file', () => {
   })
 })
 
+describe('write_file on a file that was not read', () => {
+  it('does not count a file as read because something was appended to it', async () => {
+    const b = toolBench()
+    writeFileSync(join(b.root, 'c.txt'), 'old content\n')
+    expect((await b.ready('write_file', { path: 'c.txt', content: 'x' })).label).toBe('overwrite_file')
+    await b.call('write_file', { path: 'c.txt', content: '', mode: 'append' })
+    expect((await b.ready('write_file', { path: 'c.txt', content: 'x' })).label).toBe('overwrite_file')
+  })
+
+  it('does not count a read of the same step, whose result the model had not seen', async () => {
+    const b = toolBench()
+    writeFileSync(join(b.root, 'c.txt'), 'old content\n')
+    const earlier = { reads: () => true, knows: () => false, contentOf: async () => undefined }
+    const plan = await b.plan('write_file', { path: 'c.txt', content: 'x' }, { ...b.scope, earlier })
+    expect(plan).toMatchObject({ label: 'overwrite_file', warning: 'replaces a file that the model has not read' })
+  })
+})
+
 describe('diff_file', () => {
   it('shows two files, or a text as the old side', async () => {
     const b = toolBench()
