@@ -33,6 +33,7 @@ function build(): Command {
     .helpOption('-h, --help', OPTIONS.help)
     .helpCommand('help [command]', HELP.help)
     .exitOverride()
+    .showHelpAfterError(HELP.after)
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'turnstone: ')) })
   addServe(program)
   withConfig(program.command('doctor').description(HELP.doctor))
@@ -103,10 +104,10 @@ function addPlatforms(program: Command): void {
 type Admin = typeof import('./admin.ts')
 
 function addAdmin(program: Command): void {
-  const admin = program.command('admin').description('users, tokens and links')
+  const admin = program.command('admin').description(HELP.admin)
   const run = (work: (a: Admin, flags: Flags) => Promise<void>, flags: Flags): Promise<void> =>
     import('./admin.ts').then((a) => work(a, flags))
-  const user = admin.command('user').description('users')
+  const user = admin.command('user').description(HELP.user)
   withConfig(user.command('add <name>').description(HELP.userAdd))
     .addOption(new Option('--role <role>', OPTIONS.role).choices(['admin', 'member']).default('member'))
     .action((name: string, flags: Flags & { role: 'admin' | 'member' }) =>
@@ -118,7 +119,7 @@ function addAdmin(program: Command): void {
   withConfig(user.command('remove <name>').description(HELP.userRemove)).action((name: string, flags: Flags) =>
     run((a, f) => a.userRemove(f, name), flags),
   )
-  const token = admin.command('token').description('tokens')
+  const token = admin.command('token').description(HELP.token)
   withConfig(token.command('create <name>').description(HELP.tokenCreate)).action((name: string, flags: Flags) =>
     run((a, f) => a.tokenCreate(f, name), flags),
   )

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { type Flags, loadConfig } from '../config/load-config.ts'
 import { DOCTOR } from '../copy/doctor.ts'
+import { forOperator } from '../copy/model.ts'
 import { DISCORD, SLACK } from '../copy/platforms.ts'
 import { createModelRegistry } from '../model/model-registry.ts'
 import { inspectStore } from '../store/store.ts'
@@ -135,7 +136,7 @@ async function models(config: Config): Promise<Check[]> {
         return { name, status: 'ok', detail: DOCTOR.modelAnswers(registry.label(alias)) }
       } catch (error) {
         const { base_url = '' } = config.models.byAlias[alias] ?? {}
-        return { name, status: 'fail', detail: DOCTOR.modelFails(messageOf(error), alias, base_url) }
+        return { name, status: 'fail', detail: DOCTOR.modelFails(forOperator(messageOf(error)), alias, base_url) }
       }
     }),
   )

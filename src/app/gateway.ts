@@ -222,7 +222,7 @@ class GatewayProcess implements Gateway {
       const { state, reason } = adapter.state()
       this.#log.info(
         { channel: adapter.platform, state, ...(reason === undefined ? {} : { reason }) },
-        LOG.channelStarted,
+        state === 'ready' ? LOG.channelReady : LOG.channelNotReady,
       )
     } catch (error) {
       this.#log.error({ err: error, channel: adapter.platform }, LOG.channelNotStarted)

@@ -14,6 +14,10 @@ export const HELP = {
   link: "link a user's Discord or Slack account",
   unlink: "unlink a user's account",
   help: 'print this help',
+  admin: 'manage users, their accounts and tokens',
+  user: 'add, list and remove users',
+  token: 'create and revoke tokens',
+  after: 'Add --help to see the commands and options.',
 } as const
 
 export const OPTIONS = {
@@ -65,15 +69,15 @@ export const ADMIN = {
   noLinks: 'not linked',
   tokenShownOnce: (id: string, name: string) => `Token ${id} for ${name}. It is shown only once:`,
   revoked: (count: number) => `Revoked ${count} ${count === 1 ? 'token' : 'tokens'}.`,
-  linked: (platform: string, id: string, name: string) => `Linked ${platform} ${id} to ${name}.`,
-  unlinked: (platform: string, id: string, name: string) => `Unlinked ${platform} ${id} from ${name}.`,
+  linked: (platform: string, id: string, name: string) => `Linked the ${platform} account ${id} to ${name}.`,
+  unlinked: (platform: string, id: string, name: string) => `Unlinked the ${platform} account ${id} from ${name}.`,
   platform: (given: string) => `${given} is not a platform; use discord or slack`,
   userId: { discord: 'a Discord user id has 17 to 20 digits', slack: 'a Slack user id starts with U or W' },
   badId: (id: string, form: string) => `${id}: ${form}`,
 } as const
 
 export const DISCORD_INVITE = {
-  unknown: 'unknown application; set TURNSTONE_DISCORD_TOKEN, or add --client-id ID',
+  unknown: 'cannot tell which application to invite; set TURNSTONE_DISCORD_TOKEN, or add --client-id ID',
   badId: (id: string) => `--client-id ${id}: an application id has only digits`,
 } as const
 

@@ -11,7 +11,7 @@ export const DOCTOR = {
     `${root}; tools run as ${uid === undefined ? 'the same user as the gateway' : `user ${uid}`}`,
   off: (cure: string) => `off; ${cure}`,
   notInThisVersion: 'not in this version',
-  sandbox: 'none in this version: approved bash commands run without a sandbox',
+  sandbox: 'not in this version; approved bash commands can do whatever their user can',
   demoModel: 'the demo model, which follows a script; set OPENAI_API_KEY or add a [models.main] block',
   modelAnswers: (label: string) => `${label} answers`,
   /** With the address, where one is configured. */

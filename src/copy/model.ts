@@ -2,6 +2,11 @@
 
 const ASK_OPERATOR = 'Ask an operator to check'
 
+/** The same fault as `doctor` says it: its reader is the operator. */
+export function forOperator(fault: string): string {
+  return fault.replaceAll(ASK_OPERATOR, 'Check').replaceAll('Check it.', 'Check the key and its variable.')
+}
+
 export const MODEL_CUT_OFF = "The model's answer broke off. Try again."
 export const MODEL_STALLED = 'The model stopped answering for two minutes. Try again.'
 export const MODEL_TOO_SLOW = 'The answer took longer than 10 minutes, so I stopped it. Ask for less at once.'

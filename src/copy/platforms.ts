@@ -102,7 +102,7 @@ export const DISCORD_DOCTOR = {
   contentOn: 'on',
   contentOff: `off; turn on "Message Content Intent" ${DISCORD_BOT_PAGE}`,
   wrongToken: `rejected; set TURNSTONE_DISCORD_TOKEN to the bot token shown ${DISCORD_BOT_PAGE}`,
-  notReached: (why: string) => `could not reach Discord: ${why}`,
+  notReached: (why: string) => `could not reach Discord (${why}); check this machine's network, DNS and firewall`,
   inServer: (name: string) => `in ${name}`,
   inServers: (count: number) => `in ${count} servers`,
   noServer: 'the bot is in no server yet; invite it with the link from `turnstone discord invite`',
@@ -126,7 +126,7 @@ export const SLACK_DOCTOR = {
   set: 'set',
   notSet: (cure: string) => `not set; ${cure}`,
   says: (code: string, cure: string) => `Slack says ${code}; ${cure}`,
-  notReached: (why: string) => `could not reach Slack: ${why}`,
+  notReached: (why: string) => `could not reach Slack (${why}); check this machine's network, DNS and firewall`,
 } as const
 
 /** The slash command in Slack's own menus. */

@@ -66,7 +66,7 @@ async function mention(world: World, checks: Checks): Promise<Scene> {
   const conversation = await world.mention('alice', 'hello')
   const scene: Scene = { world, checks, conversation, told: 0 }
   const text = await answer(scene, 'demo model')
-  checks.check('a mention is answered in its own thread, and the model says what it is', text.includes('demo model'))
+  checks.check('a mention is answered in its own thread by the demo model', text.includes('demo model'))
   return scene
 }
 
@@ -85,7 +85,7 @@ async function approved(scene: Scene, sabotage: boolean): Promise<void> {
     () => scene.world.cards(scene.conversation).find((c) => c.id === card.id && c.buttons.length === 0),
     PATIENCE,
   )
-  scene.checks.check('the card says who decided and has no live button', closed.text.includes('alice'), closed.text)
+  scene.checks.check('the card says who decided, and its buttons are gone', closed.text.includes('alice'), closed.text)
 }
 
 async function refused(scene: Scene): Promise<void> {
@@ -117,11 +117,14 @@ async function pressedAfterRestart(scene: Scene, dir: string): Promise<void> {
   await answer(scene, 'returned', 'Wrote')
   const written = readFileSync(join(dir, 'workspace/notes.txt'), 'utf8')
   scene.checks.check(
-    'the old card is pressed after the restart, and the file is written',
+    'the card from before the restart still works, and the file is written',
     written === 'kept over a restart',
   )
   const answers = scene.world.texts(scene.conversation).filter((t) => t.includes('returned'))
-  scene.checks.check('each of the five answers stands there once', answers.length === 5 && new Set(answers).size === 5)
+  scene.checks.check(
+    'each of the five answers appears exactly once',
+    answers.length === 5 && new Set(answers).size === 5,
+  )
 }
 
 async function strangers(scene: Scene): Promise<void> {
