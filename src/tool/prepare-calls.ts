@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ToolCall } from '../model/message.ts'
 import { messageOf } from '../util/errors.ts'
 import { REDACTED, type Redactor } from '../util/redact.ts'
@@ -9,6 +10,9 @@ import type { ToolSnapshot } from './tool-catalog.ts'
 const HOLDS_SECRET =
   `Nothing was run: the arguments contain a secret, or ${REDACTED} in place of one. ` +
   'Secrets cannot be passed through tool calls. Let the program read them from its own configuration.'
+
+/** Arguments that are longer are worked on in pieces of a turn of the event loop each. */
+const LARGE_CHARS = 64 * 1024
 
 export interface PreparedCall {
   readonly call: ToolCall
@@ -64,10 +68,14 @@ async function prepare(
     return invalid(`There is no tool named "${oneLine(name, 100)}". Available tools: ${[...tools.names].join(', ')}.`)
   }
   if (call.arguments.includes(REDACTED) || redactor.containsSecret(call.arguments)) return invalid(HOLDS_SECRET)
+  const pause = (): Promise<void> | undefined => (call.arguments.length > LARGE_CHARS ? setImmediate() : undefined)
+  await pause()
   const parsed = parseArguments(call.arguments, tool.primaryKey, whole)
   if (!parsed.ok) return invalid(parsed.error)
+  await pause()
   // JSON escapes may hide one in the text.
   if (someText(parsed.args, (t) => t.includes(REDACTED) || redactor.containsSecret(t))) return invalid(HOLDS_SECRET)
+  await pause()
   const checked = tools.check(tool, parsed.args)
   if (!checked.ok) return invalid(checked.error)
   try {
