@@ -124,7 +124,7 @@ describe.each(WORLDS)('rules and limits on %s', (name) => {
     await t.world.press('alice', c, card.id, 'approve')
     await t.text(c, 'finished')
     const results = said(t.model, 'tool')
-    expect(results[0]).toContain('Wrote 1 characters')
+    expect(results[0]).toContain('Wrote 1 character to')
     expect(results[1]).toContain('Blocked by policy rule "no-secret-plans"')
     expect(results[2]).toBe('ok')
   })
