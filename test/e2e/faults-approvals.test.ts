@@ -104,7 +104,7 @@ describe.each(WORLDS)('questions and answers on %s', (name) => {
     s.model.script([{ calls: Array.from({ length: 60 }, () => call).flat() }, 'refused'])
     const c = await s.world.mention('alice', 'many')
     await s.text(c, 'refused')
-    expect(said(s.model, 'tool').every((t) => t.includes('too long to show'))).toBe(true)
+    expect(said(s.model, 'tool').every((t) => t.includes('because it is too long'))).toBe(true)
     expect(s.world.cards(c)).toEqual([])
     expect(s.world.texts(c).join()).not.toContain('SHA-256')
   })
