@@ -50,7 +50,7 @@ export class SoakStage {
     const { discord, slack, model, dir } = this
     const onSlack = new Map([...slack.toml.matchAll(/\[users\.(\w+)\]\n.*\n(slack = .*)\n/g)].map((m) => [m[1], m[2]]))
     const people = discord.toml.replace(/\[users\.(\w+)\]\n/g, (head, name) => `${head}${onSlack.get(name)}\n`)
-    const toml = `[http]\nport = 0\n[models.main]\nbase_url = "${model.baseUrl}"\nmodel = "sim-model"\n[approvals]\nauto_approve = ["write_file"]\n${slack.toml.replace(/\[users[\s\S]*/, '')}${people}`
+    const toml = `[http]\nport = 0\n[models.main]\nbase_url = "${model.baseUrl}"\nmodel = "sim-model"\napi_key_env = "OPENAI_API_KEY"\n[approvals]\nauto_approve = ["write_file"]\n${slack.toml.replace(/\[users[\s\S]*/, '')}${people}`
     const env = { ...discord.env, ...slack.env, OPENAI_API_KEY: model.key, CLOCK_SKEW: String(this.#skew) }
     this.gateway = await GatewayProcess.start({ dir, toml, env: { ...env, TURNSTONE_LOG_LEVEL: 'warn' } })
   }

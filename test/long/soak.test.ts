@@ -145,6 +145,13 @@ it(`a soak of ${MINUTES} minutes over ${WORKSTREAMS} conversations: every accept
   await over()
   say(`${sent} messages, ${starts} restarts, ${((Date.now() - begun) / 60_000).toFixed(1)} minutes`)
   expect(twice(), 'answered twice or never').toEqual([])
+  const states = new Map(
+    s
+      .query<{ state: string; n: number }>('select state, count(*) n from inbox group by state')
+      .map((r) => [r.state, r.n]),
+  )
+  say(`messages: ${[...states].map(([state, n]) => `${state} ${n}`).join(', ')}`)
+  expect((states.get('done') ?? 0) / (late.rows.get('inbox') ?? 1), 'answered').toBeGreaterThan(0.8)
   expect(s.query(`select id from turns where state in ('running', 'parked')`)).toEqual([])
   expect(s.query('select key from posts where ref is null')).toEqual([])
   expect(starts).toBeGreaterThan(0)
