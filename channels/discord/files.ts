@@ -1,10 +1,10 @@
 import type { Attachment } from '../../src/channel/channel-adapter.ts'
 import { DOWNLOAD } from '../../src/copy/platforms.ts'
 import { readBody } from '../../src/util/read-body.ts'
+import { isOwnHost } from '../support/own-host.ts'
 
 /** Where Discord keeps what people attach (Discord docs, Reference: Signed Attachment CDN URLs). */
-const HOSTS: readonly string[] = ['cdn.discordapp.com', 'media.discordapp.net']
-const STANDARD_API = 'https://discord.com/api'
+const OWN = { api: 'discord.com', hosts: /^(?:cdn\.discordapp\.com|media\.discordapp\.net)$/ }
 
 /**
  * Loads an attachment from Discord's own file hosts; where another API is configured, from that host alone. Rejects
@@ -16,7 +16,7 @@ export async function download(
   options: { apiUrl: string; maxBytes: number; signal: AbortSignal },
 ): Promise<Uint8Array> {
   const url = new URL(file.url)
-  if (!isOwnHost(url, options.apiUrl)) throw new Error(DOWNLOAD.foreignHost(url.host, 'Discord'))
+  if (!isOwnHost(url, options.apiUrl, OWN)) throw new Error(DOWNLOAD.foreignHost(url.host, 'Discord'))
   const response = await fetch(url, {
     redirect: 'error',
     signal: options.signal,
@@ -31,11 +31,4 @@ export async function download(
   } finally {
     if (!response.bodyUsed) await response.body?.cancel()
   }
-}
-
-function isOwnHost(url: URL, apiUrl: string): boolean {
-  if (apiUrl.replace(/\/+$/, '') === STANDARD_API)
-    return url.protocol === 'https:' && url.port === '' && HOSTS.includes(url.hostname)
-  const api = new URL(apiUrl)
-  return url.host === api.host && url.protocol === api.protocol
 }

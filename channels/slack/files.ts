@@ -4,11 +4,12 @@ import { DOWNLOAD, REFUSED } from '../../src/copy/platforms.ts'
 import { messageOf } from '../../src/util/errors.ts'
 import { readBody } from '../../src/util/read-body.ts'
 import { type Clock, sleep } from '../../src/util/time.ts'
+import { isOwnHost } from '../support/own-host.ts'
 import type { SlackApi } from './api.ts'
 import { codeOf, SlackUnclearError } from './errors.ts'
 import { FILE_SCHEME } from './inbound.ts'
 import { isJson, type Json, listIn, objectIn, textIn } from './json.ts'
-import { LIMITS } from './limits.ts'
+import { LIMITS, OWN } from './limits.ts'
 import { mrkdwn } from './markdown.ts'
 import type { Poster } from './posts.ts'
 
@@ -89,7 +90,7 @@ export class Files {
   /** Only from Slack's own hosts; any redirect and any login page is an error that says that it could not be read. */
   async download(file: Attachment, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
     const url = await this.#urlOf(file)
-    if (!isOwnHost(url, this.#deps.apiUrl)) throw new Error(DOWNLOAD.foreignHost(url.host, 'Slack'))
+    if (!isOwnHost(url, this.#deps.apiUrl, OWN)) throw new Error(DOWNLOAD.foreignHost(url.host, 'Slack'))
     const response = await fetch(url, {
       headers: { authorization: `Bearer ${this.#deps.botToken}` },
       redirect: 'manual',
@@ -118,13 +119,6 @@ export class Files {
     const found = objectIn(answer, 'file')
     return new URL(textIn(found, 'url_private_download') ?? textIn(found, 'url_private') ?? 'invalid:')
   }
-}
-
-/** files.slack.com and its kin over https; with another `api_url` that host alone. */
-function isOwnHost(url: URL, apiUrl: string): boolean {
-  const api = new URL(apiUrl)
-  if (api.hostname === 'slack.com') return url.protocol === 'https:' && /(?:^|\.)slack\.com$/.test(url.hostname)
-  return url.protocol === api.protocol && url.host === api.host
 }
 
 async function upload(url: string, bytes: Buffer): Promise<void> {

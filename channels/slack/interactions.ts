@@ -6,12 +6,13 @@ import { messageOf } from '../../src/util/errors.ts'
 import type { Log } from '../../src/util/log.ts'
 import type { Clock } from '../../src/util/time.ts'
 import { commitThenAcknowledge } from '../support/acknowledge.ts'
+import { isOwnHost } from '../support/own-host.ts'
 import { isDirect } from './address.ts'
 import type { SlackApi } from './api.ts'
 import { ACTION } from './cards.ts'
 import { codeOf } from './errors.ts'
 import { isJson, type Json, listIn, objectIn, textIn } from './json.ts'
-import { LIMITS } from './limits.ts'
+import { LIMITS, OWN } from './limits.ts'
 import { CALLBACK, FIELD, linkModal, noteModal } from './modals.ts'
 import { markdownBody, textParts } from './outbound.ts'
 import type { Poster } from './posts.ts'
@@ -201,8 +202,7 @@ export class Interactions {
 
   async #respond(url: string, body: Json): Promise<boolean> {
     const target = new URL(url)
-    const api = new URL(this.#deps.apiUrl)
-    if (api.hostname === 'slack.com' ? !target.hostname.endsWith('.slack.com') : target.host !== api.host) return false
+    if (!isOwnHost(target, this.#deps.apiUrl, OWN)) return false
     try {
       const response = await fetch(url, {
         method: 'POST',

@@ -76,3 +76,6 @@ export const PER_MINUTE_ELSE = 50
 /** chat.postMessage: about one a second and channel, with a short burst. Slack docs: Rate limits, posting messages. */
 export const POST_EVERY_MS = 1000
 export const POST_BURST = 4
+
+/** Slack's own hosts: files and response URLs. */
+export const OWN = { api: 'slack.com', hosts: /(?:^|\.)slack\.com$/ }

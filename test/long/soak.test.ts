@@ -14,7 +14,9 @@ const PEOPLE = ['alice', 'bob', 'root'] as const
 /** Tables that grow with what people write; what is kept and for how long is in docs/operating.md. */
 const GROWING = ['inbox', 'turns', 'journal', 'posts', 'usage', 'seen', 'audit', 'approvals']
 /** Tables that do not. */
-const STEADY = ['workstreams', 'jobs', 'grants', 'files_read', 'blobs', 'links', 'users']
+const STEADY = ['workstreams', 'jobs', 'grants', 'blobs', 'links', 'users']
+/** Files that the model may write in each workstream. */
+const FILES = 4
 
 const rnd = random(11)
 let s: SoakStage
@@ -115,7 +117,7 @@ async function measured(): Promise<{ at: number; heap: number; rss: number; rows
   await over()
   const heap = (await s.gateway.ask('memory')) / 1e6
   const rss = (await s.gateway.ask('rss')) / 1e6
-  const found = { at: sent, heap, rss, rows: rows([...GROWING, ...STEADY]) }
+  const found = { at: sent, heap, rss, rows: rows([...GROWING, ...STEADY, 'files_read']) }
   say(`after ${sent} messages: ${heap.toFixed(1)} MB in use, ${rss.toFixed(0)} MB resident`)
   say(`  rows: ${[...found.rows].map(([t, n]) => `${t} ${n}`).join(', ')}`)
   return found
@@ -163,6 +165,7 @@ it(`a soak of ${MINUTES} minutes over ${WORKSTREAMS} conversations: every accept
   for (const table of STEADY)
     expect(late.rows.get(table) ?? 0, table).toBeLessThan((early.rows.get(table) ?? 0) * 1.5 + 50)
   expect(late.rows.get('workstreams')).toBeLessThan(WORKSTREAMS * 1.1)
+  expect(late.rows.get('files_read')).toBeLessThanOrEqual(WORKSTREAMS * 1.1 * FILES)
 })
 
 /** Accepted questions that do not have exactly one answer, those of failed turns left out. */
