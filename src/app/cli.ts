@@ -33,8 +33,9 @@ function build(): Command {
     .helpOption('-h, --help', OPTIONS.help)
     .helpCommand('help [command]', HELP.help)
     .exitOverride()
-    .showHelpAfterError(HELP.after)
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'turnstone: ')) })
+    .configureOutput({
+      outputError: (text, write) => write(`${text.replace(/^error: /, 'turnstone: ').trimEnd()}; ${HELP.after}\n`),
+    })
   addServe(program)
   withConfig(program.command('doctor').description(HELP.doctor))
     .option('--json', OPTIONS.json)

@@ -17,7 +17,7 @@ export const HELP = {
   admin: 'manage users, their accounts and tokens',
   user: 'add, list and remove users',
   token: 'create and revoke tokens',
-  after: 'Add --help to see the commands and options.',
+  after: 'add --help to see commands and options',
 } as const
 
 export const OPTIONS = {
