@@ -1,4 +1,5 @@
 import type { TurnCanvas } from '../../src/channel/channel-adapter.ts'
+import { askedToWait } from '../../src/channel/post-once.ts'
 import { isWorking, type TurnView } from '../../src/channel/turn-view.ts'
 import { LOG } from '../../src/copy/log.ts'
 import { messageOf } from '../../src/util/errors.ts'
@@ -181,10 +182,4 @@ export class CanvasLoop implements Pick<TurnCanvas, 'draw' | 'settle'> {
       if (wakes) this.#wake = done
     })
   }
-}
-
-/** A transport error may carry how long the platform wants us to wait. */
-export function askedToWait(error: unknown): number | undefined {
-  const asked = (error as { retryAfterMs?: unknown } | undefined)?.retryAfterMs
-  return typeof asked === 'number' ? asked : undefined
 }

@@ -117,7 +117,7 @@ export async function editUntilAnswered(
 }
 
 /** A transport error may carry how long the platform wants us to wait. */
-function askedToWait(error: unknown): number | undefined {
+export function askedToWait(error: unknown): number | undefined {
   const asked = (error as { retryAfterMs?: unknown } | undefined)?.retryAfterMs
   return typeof asked === 'number' ? asked : undefined
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fitTurn } from '../../../src/agent/fit-history.ts'
 import { estimateTokens } from '../../../src/agent/history.ts'
 import { parseTypedAnswer } from '../../../src/gateway/cards/typed-answer.ts'
@@ -7,22 +7,10 @@ import { type Message, textOf } from '../../../src/model/message.ts'
 import { parseArguments } from '../../../src/tool/arguments.ts'
 import { createRedactor } from '../../../src/util/redact.ts'
 import { plainTerminal } from '../../../src/util/visible.ts'
-import { message, startEngine, until } from '../../support/engine.ts'
+import { message, until } from '../../support/engine.ts'
+import { engine } from '../../support/engines.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
-
-type Engine = Awaited<ReturnType<typeof startEngine>>
-const engines: Engine[] = []
-
-async function engine(options: Parameters<typeof startEngine>[0]): Promise<Engine> {
-  const made = await startEngine(options)
-  engines.push(made)
-  return made
-}
-
-afterEach(async () => {
-  for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
-})
 
 describe('a stranger', () => {
   it('A7 has no text that is read', async () => {

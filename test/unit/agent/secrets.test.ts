@@ -1,24 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { success } from '../../../src/tool/run-plan.ts'
 import { append, type JournalEntry } from '../../../src/turn/journal.ts'
 import { redactEntry } from '../../../src/turn/redact-entry.ts'
 import { createRedactor } from '../../../src/util/redact.ts'
-import { message, startEngine, until } from '../../support/engine.ts'
+import { message, until } from '../../support/engine.ts'
+import { type Engine, engine } from '../../support/engines.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
-
-type Engine = Awaited<ReturnType<typeof startEngine>>
-const engines: Engine[] = []
-
-async function engine(options: Parameters<typeof startEngine>[0]): Promise<Engine> {
-  const made = await startEngine(options)
-  engines.push(made)
-  return made
-}
-
-afterEach(async () => {
-  for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
-})
 
 /** Everything of a conversation that the database holds. */
 async function stored(e: Engine): Promise<string> {

@@ -1,28 +1,17 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createLocalLocks } from '../../../src/jobs/local-locks.ts'
 import { textOf } from '../../../src/model/message.ts'
 import { success } from '../../../src/tool/run-plan.ts'
 import { isStopRequested } from '../../../src/turn/turns.ts'
 import { usageOf } from '../../../src/turn/usage.ts'
-import { message, startEngine, until } from '../../support/engine.ts'
+import { message, until } from '../../support/engine.ts'
+import { type Engine, engine } from '../../support/engines.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
 import { runContext, toolBench } from '../../support/tool-bench.ts'
-
-type Engine = Awaited<ReturnType<typeof startEngine>>
-const engines: Engine[] = []
-afterEach(async () => {
-  for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
-})
-
-async function engine(options: Parameters<typeof startEngine>[0]): Promise<Engine> {
-  const made = await startEngine(options)
-  engines.push(made)
-  return made
-}
 
 const stop = (e: Engine, id: string) =>
   e.inbox.command({

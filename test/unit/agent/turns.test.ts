@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openApprovals } from '../../../src/approval/approvals.ts'
 import { createPostLog } from '../../../src/channel/post-log.ts'
 import { PostRefusedError } from '../../../src/channel/post-once.ts'
@@ -9,22 +9,10 @@ import { textOf } from '../../../src/model/message.ts'
 import { ModelError } from '../../../src/model/model-provider.ts'
 import { success } from '../../../src/tool/run-plan.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
+import { type Engine, engine } from '../../support/engines.ts'
 import { FakePlatform } from '../../support/fake-adapter.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
-
-type Engine = Awaited<ReturnType<typeof startEngine>>
-const engines: Engine[] = []
-
-async function engine(options: Parameters<typeof startEngine>[0]): Promise<Engine> {
-  const made = await startEngine(options)
-  engines.push(made)
-  return made
-}
-
-afterEach(async () => {
-  for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
-})
 
 const press = (e: Engine, approval: string, action: 'approve' | 'always' | 'reject', by = 'alice', note?: string) =>
   e.inbox.decision({

@@ -1,28 +1,16 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { PostRefusedError } from '../../../src/channel/post-once.ts'
 import { LOG } from '../../../src/copy/log.ts'
 import { startReconciler } from '../../../src/gateway/operations/reconciler.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
+import { type Engine, engine } from '../../support/engines.ts'
 import { FakePlatform } from '../../support/fake-adapter.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
-
-type Engine = Awaited<ReturnType<typeof startEngine>>
-const engines: Engine[] = []
-
-async function engine(options: Parameters<typeof startEngine>[0]): Promise<Engine> {
-  const made = await startEngine(options)
-  engines.push(made)
-  return made
-}
-
-afterEach(async () => {
-  for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
-})
 
 const by = { id: 'u-alice', name: 'alice', bot: false }
 const asks = { calls: [{ name: 'act', args: { text: 'a' } }] }

@@ -1,26 +1,15 @@
 import { mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { PostRefusedError } from '../../../src/channel/post-once.ts'
 import { textOf } from '../../../src/model/message.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
+import { type Engine, engine } from '../../support/engines.ts'
 import { FakePlatform } from '../../support/fake-adapter.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
 import { toolBench } from '../../support/tool-bench.ts'
-
-type Engine = Awaited<ReturnType<typeof startEngine>>
-const engines: Engine[] = []
-afterEach(async () => {
-  for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
-})
-
-async function engine(options: Parameters<typeof startEngine>[0]): Promise<Engine> {
-  const made = await startEngine(options)
-  engines.push(made)
-  return made
-}
 
 const newFile = (): string => join(mkdtempSync(join(tmpdir(), 'cards-')), 't.db')
 const asks = (name: string, text: string) => ({ calls: [{ name, args: { text } }] })

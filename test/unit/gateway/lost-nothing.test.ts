@@ -2,27 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { healthOf } from '../../../src/gateway/operations/health.ts'
 import type { Message } from '../../../src/model/message.ts'
 import { toRequest } from '../../../src/model/openai-chat/request.ts'
-import { message, startEngine, until } from '../../support/engine.ts'
+import { message, until } from '../../support/engine.ts'
+import { engine } from '../../support/engines.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
-
-type Engine = Awaited<ReturnType<typeof startEngine>>
-const engines: Engine[] = []
-
-async function engine(options: Parameters<typeof startEngine>[0]): Promise<Engine> {
-  const made = await startEngine(options)
-  engines.push(made)
-  return made
-}
-
-afterEach(async () => {
-  for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
-})
 
 const newFile = (): string => join(mkdtempSync(join(tmpdir(), 'lost-')), 't.db')
 
