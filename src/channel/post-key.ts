@@ -58,3 +58,8 @@ export function scopeOf(key: string): string {
   if (found.kind === 'part') return found.turn
   return found.kind === 'announcement' ? found.workstream : found.approval
 }
+
+/** Whether the post is an approval's card, the first or a later one. */
+export function isCardKey(key: string): boolean {
+  return decodePostKey(key)?.kind === 'card'
+}

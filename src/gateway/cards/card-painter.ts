@@ -2,7 +2,7 @@ import type { Approval } from '../../approval/approval.ts'
 import { findApproval, markCardUpToDate } from '../../approval/approvals.ts'
 import type { CardView } from '../../channel/card.ts'
 import type { Address, ChannelAdapter, MessageRef, PostLog } from '../../channel/channel-adapter.ts'
-import { decodePostKey, encodePostKey } from '../../channel/post-key.ts'
+import { encodePostKey, isCardKey } from '../../channel/post-key.ts'
 import { createPostLog } from '../../channel/post-log.ts'
 import { editUntilAnswered, PostRefusedError, postOnce } from '../../channel/post-once.ts'
 import { fileComment } from '../../copy/cards.ts'
@@ -21,7 +21,7 @@ export const cardLock = (approval: string): string => `card:${approval}`
 async function cardKeyOf(posts: PostLog, approval: string): Promise<string | undefined> {
   const begun = (await posts.pending(approval)).map((p) => p.key)
   const shown = [...(await posts.known(approval)).keys()]
-  return [...shown, ...begun].findLast((key) => decodePostKey(key)?.kind === 'card')
+  return [...shown, ...begun].findLast(isCardKey)
 }
 
 export function cardViewOf(approval: Approval): CardView {
@@ -119,7 +119,7 @@ export async function redrawCard(
 ): Promise<void> {
   const posts = createPostLog(deps.store, deps.clock)
   const known = await posts.known(approval.id)
-  const refs = [...known].filter(([key]) => decodePostKey(key)?.kind === 'card')
+  const refs = [...known].filter(([key]) => isCardKey(key))
   try {
     for (const [, ref] of refs) await closeCard(deps, { approval, ref, posts, to }, signal)
     if (refs.length === 0 && to && (await cardKeyOf(posts, approval.id))) {

@@ -7,7 +7,7 @@ import type {
   InboundMessage,
   MessageRef,
 } from '../../channel/channel-adapter.ts'
-import { decodePostKey } from '../../channel/post-key.ts'
+import { decodePostKey, isCardKey } from '../../channel/post-key.ts'
 import { createPostLog, forgetPost, isCardInFlight, postOf } from '../../channel/post-log.ts'
 import {
   alreadyDecided,
@@ -108,10 +108,10 @@ export class Decisions {
     const adapter = adapters.get(platform)
     const posts = createPostLog(store, clock)
     for (const wait of [...ANSWER_WAITS_MS, undefined]) {
-      const cards = [...(await posts.known(id))].flatMap(([key, ref]) => (isCard(key) ? [ref] : []))
+      const cards = [...(await posts.known(id))].flatMap(([key, ref]) => (isCardKey(key) ? [ref] : []))
       if (cards.length > 0) return adapter !== undefined && cards.every((ref) => adapter.postedAt(ref) <= sentAt)
       // Its post may be shown already, and the answer to it be on its way.
-      if (wait === undefined || !(await posts.pending(id)).some((p) => isCard(p.key))) break
+      if (wait === undefined || !(await posts.pending(id)).some((p) => isCardKey(p.key))) break
       await sleep(clock, wait)
     }
     return false
@@ -200,8 +200,4 @@ export class Decisions {
       return markCardMissing(tx, id)
     })
   }
-}
-
-function isCard(key: string): boolean {
-  return decodePostKey(key)?.kind === 'card'
 }
