@@ -87,6 +87,7 @@ async function run(
         cwd: job.cwd,
         env: {
           ...scrubEnv(env, passEnv, ownSecrets),
+          ...note.env,
           PWD: job.cwd,
           ...(runAs ? { HOME: job.cwd, USER: 'nobody' } : {}),
         },

@@ -2,6 +2,9 @@ import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from '
 import { lstat, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
+/** In the environment of whatever a noted script began: its folder. */
+const MARK = 'TURNSTONE_SCRIPT'
+
 /** Not in the script's own folder, which belongs to the script's user: what it names is killed. */
 const NOTE = /^turnstone-[A-Za-z0-9]{6}\.pid$/
 
@@ -21,6 +24,8 @@ interface Note {
 }
 
 export interface ProcessNote {
+  /** Must stand in the script's environment: where this process is killed before `started`, the script is found by it. */
+  readonly env: Readonly<Record<string, string>>
   /** The group has begun. */
   started(pid: number): void
   remove(): void
@@ -32,7 +37,7 @@ export interface ProcessNote {
  */
 export function noteProcess(folder: string): ProcessNote {
   const file = `${folder}.pid`
-  const nothing = { started: () => undefined, remove: () => undefined }
+  const nothing = { env: {}, started: () => undefined, remove: () => undefined }
   const owner = knownProcess(process.pid)
   if (!owner) return nothing
   const write = (note: Note, flag: 'wx' | 'w'): void => writeFileSync(file, JSON.stringify(note), { flag, mode: 0o600 })
@@ -40,13 +45,14 @@ export function noteProcess(folder: string): ProcessNote {
     const note: Note = { where: whereWeAre(), owner }
     write(note, 'wx')
     return {
+      env: { [MARK]: folder },
       started(pid) {
         const leader = knownProcess(pid)
         if (!leader) return
         try {
           write({ ...note, leader }, 'w')
         } catch {
-          // The disk is full: it is found by what it runs.
+          // The disk is full: it is found by its environment.
         }
       },
       remove: () => rmSync(file, { force: true }),
@@ -94,17 +100,15 @@ function groupLeft(folder: string, leader: Known | undefined): number | undefine
     const pid = /^\d+$/.test(name) ? Number(name) : 0
     const found = pid > 0 ? statOf(pid) : undefined
     if (!found || found.group !== found.session) continue
-    if (
-      leader ? found.group === leader.pid && found.started >= leader.started : found.group === pid && runs(pid, folder)
-    )
+    if (leader ? found.group === leader.pid && found.started >= leader.started : isMarked(pid, folder))
       return found.group
   }
   return undefined
 }
 
-function runs(pid: number, folder: string): boolean {
+function isMarked(pid: number, folder: string): boolean {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${folder}/`)
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${MARK}=${folder}`)
   } catch {
     return false
   }
