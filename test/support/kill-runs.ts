@@ -133,8 +133,16 @@ export class KillRuns {
   /** A message that was not stored is sent again by the platform, or else by the person. */
   async #accepted(c: Conversation, tag: string): Promise<Conversation> {
     const s = this.#s
-    const stored = (): boolean => this.#query(`select 1 from inbox where text like '%${tag}%'`).length > 0
-    const found = await soon(s, stored, s.world.name === 'slack' ? 15_000 : 1000).catch(() => false)
+    // While a database is recovered it answers nobody: that is no answer.
+    const look = (): boolean | undefined => {
+      try {
+        return this.#query(`select 1 from inbox where text like '%${tag}%'`).length > 0
+      } catch {
+        return undefined
+      }
+    }
+    await until(() => look() !== undefined)
+    const found = await soon(s, look, s.world.name === 'slack' ? 15_000 : 1000).catch(() => false)
     if (found) return c
     if (s.world.name === 'slack') throw new Error('the message was not sent again')
     return s.world.mention('alice', tag)
