@@ -142,7 +142,8 @@ export class KillRuns {
       }
     }
     await until(() => look() !== undefined)
-    const found = await soon(s, look, s.world.name === 'slack' ? 15_000 : 1000).catch(() => false)
+    // What was missed in many conversations is read no faster than Discord's 50 requests a second.
+    const found = await soon(s, look, s.world.name === 'slack' ? 15_000 : 3000).catch(() => false)
     if (found) return c
     if (s.world.name === 'slack') throw new Error('the message was not sent again')
     return s.world.mention('alice', tag)
