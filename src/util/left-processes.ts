@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { lstat, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { newId } from './ids.ts'
 
-/** In the environment of whatever a noted script began: its folder. */
-const MARK = 'TURNSTONE_SCRIPT'
+/** In the environment of whatever a noted script began: the note's own mark. */
+const MARK = 'GATEWAY_SCRIPT'
 
 /** Not in the script's own folder, which belongs to the script's user: what it names is killed. */
 const NOTE = /^turnstone-[A-Za-z0-9]{6}\.pid$/
@@ -19,6 +20,7 @@ interface Note {
   /** The system's start and the number space: elsewhere the numbers mean nothing. */
   readonly where: string
   readonly owner: Known
+  readonly mark: string
   /** The leader of the group; missing where the owner was killed while it began it. */
   readonly leader?: Known
 }
@@ -42,10 +44,10 @@ export function noteProcess(folder: string): ProcessNote {
   if (!owner) return nothing
   const write = (note: Note, flag: 'wx' | 'w'): void => writeFileSync(file, JSON.stringify(note), { flag, mode: 0o600 })
   try {
-    const note: Note = { where: whereWeAre(), owner }
+    const note: Note = { where: whereWeAre(), owner, mark: newId() }
     write(note, 'wx')
     return {
-      env: { [MARK]: folder },
+      env: { [MARK]: note.mark },
       started(pid) {
         const leader = knownProcess(pid)
         if (!leader) return
@@ -74,10 +76,10 @@ export async function endLeftProcesses(folder: string): Promise<number> {
 async function endNoted(file: string): Promise<boolean> {
   const { uid } = await lstat(file)
   if (uid !== process.getuid?.()) return false
-  const { where, owner, leader } = parse(await readFile(file, 'utf8'))
+  const { where, owner, leader, mark } = parse(await readFile(file, 'utf8'))
   const here = where !== undefined && where === whereWeAre()
   if (here && owner && knownProcess(owner.pid)?.started === owner.started) return false
-  const group = here ? groupLeft(file.replace(/\.pid$/, ''), leader) : undefined
+  const group = here ? groupLeft(leader, mark) : undefined
   if (group !== undefined) process.kill(-group, 'SIGKILL')
   await rm(file, { force: true })
   return group !== undefined
@@ -93,22 +95,22 @@ function parse(text: string): Partial<Note> {
 }
 
 /** The leader may be gone: while a group has members, its number is given to no other process. */
-function groupLeft(folder: string, leader: Known | undefined): number | undefined {
+function groupLeft(leader: Known | undefined, mark: string | undefined): number | undefined {
   const now = leader && statOf(leader.pid)
   if (leader && now) return now.started === leader.started && now.group === leader.pid ? leader.pid : undefined
   for (const name of readdirSync('/proc')) {
     const pid = /^\d+$/.test(name) ? Number(name) : 0
     const found = pid > 0 ? statOf(pid) : undefined
     if (!found || found.group !== found.session) continue
-    if (leader ? found.group === leader.pid && found.started >= leader.started : isMarked(pid, folder))
-      return found.group
+    if (leader ? found.group === leader.pid && found.started >= leader.started : isMarked(pid, mark)) return found.group
   }
   return undefined
 }
 
-function isMarked(pid: number, folder: string): boolean {
+function isMarked(pid: number, mark: string | undefined): boolean {
+  if (mark === undefined) return false
   try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${MARK}=${folder}`)
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${MARK}=${mark}`)
   } catch {
     return false
   }
