@@ -306,16 +306,19 @@ describe('connection', () => {
     const log = createLog('debug', createRedactor([]), (line) => lines.push(line))
     sim.gateway.upgradeStatus = 502
     const adapter = make({}, sim.token, log)
+    const idle = clock.pending
+    /** The library has asked for its next attempt, which it does half a second after the last in real time, and is made to wait. */
+    const waits = () => until(() => clock.pending > idle)
     await adapter.start(gateway)
     // The clock stands still: nothing may be tried before it goes on.
-    await new Promise((next) => setTimeout(next, 2500))
+    await waits()
     expect(sim.gateway.upgrades).toBe(1)
     for (const wait of [1000, 2000, 5000]) {
       await clock.advance(wait - 100)
       const before = sim.gateway.upgrades
       await clock.advance(101)
       await until(() => sim.gateway.upgrades === before + 1)
-      await new Promise((next) => setTimeout(next, 700))
+      await waits()
       expect(sim.gateway.upgrades).toBe(before + 1)
     }
     const told = lines.filter((l) => l.includes('502')).map((l) => (JSON.parse(l) as { msg: string }).msg)
@@ -333,7 +336,8 @@ describe('connection', () => {
     sim.gateway.terminate()
     await until(() => sim.gateway.upgrades === 2)
     const after = sim.gateway.upgrades
-    await new Promise((next) => setTimeout(next, 2500))
+    const idle = clock.pending
+    await until(() => clock.pending > idle)
     expect(sim.gateway.upgrades - after).toBeLessThanOrEqual(1)
     sim.gateway.upgradeStatus = undefined
     await until(() => adapter.state().state === 'ready', 30_000)

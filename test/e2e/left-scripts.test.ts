@@ -3,16 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../support/engine.ts'
+import { isRunning } from '../support/processes.ts'
 import { linesOf, rests } from '../support/recovery.ts'
 import { bash, type Stage, said, stage } from '../support/stage.ts'
 
 const UNKNOWN = expect.stringContaining('Its outcome is unknown')
-
-/** Nobody has to have waited for it. */
-function lives(pid: number): boolean {
-  const path = `/proc/${pid}/stat`
-  return existsSync(path) && !/\) [ZX] /.test(readFileSync(path, 'utf8'))
-}
 
 /** Where there is no /proc nobody can tell a process from another with its number: nothing is ended there. */
 describe.skipIf(!existsSync('/proc/self/stat'))('a script that a killed gateway left', () => {
@@ -30,7 +25,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('a script that a killed gateway 
     s.model.script([
       bash(command),
       () => {
-        alive = linesOf(s, 'left').map(Number).filter(lives)
+        alive = linesOf(s, 'left').map(Number).filter(isRunning)
         return 'I see'
       },
     ])
@@ -40,7 +35,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('a script that a killed gateway 
     await rests(s, c, [expect.stringContaining('Interrupted by a restart: bash')])
     expect(said(s.model, 'tool')).toEqual([UNKNOWN])
     expect(alive).toEqual([])
-    expect(pids.filter(lives)).toEqual([])
+    expect(pids.filter(isRunning)).toEqual([])
     expect(linesOf(s, 'left')).toHaveLength(2)
   })
 
@@ -52,11 +47,11 @@ describe.skipIf(!existsSync('/proc/self/stat'))('a script that a killed gateway 
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
       const leader = Number(stat.slice(stat.lastIndexOf(')')).split(' ')[3])
       process.kill(leader, 'SIGKILL')
-      await until(() => !lives(leader))
-      expect(lives(pid)).toBe(true)
+      await until(() => !isRunning(leader))
+      expect(isRunning(pid)).toBe(true)
     })
     await rests(s, c, [expect.stringContaining('Interrupted by a restart: bash')])
-    await until(() => !lives(pid))
+    await until(() => !isRunning(pid))
   })
 
   it('E8 of a gateway that runs is left alone by another one that starts', async () => {
@@ -65,7 +60,7 @@ describe.skipIf(!existsSync('/proc/self/stat'))('a script that a killed gateway 
     const pid = Number(await until(() => linesOf(s, 'kept')[0]))
     const other = await stage('discord')
     await other.stop()
-    expect(lives(pid)).toBe(true)
+    expect(isRunning(pid)).toBe(true)
     writeFileSync(join(s.dir, 'workspace/kept-end'), '')
     await s.text(c, 'all is well')
     expect(said(s.model, 'tool')).toEqual(['whole'])

@@ -190,7 +190,9 @@ describe.each(WORLDS)('rules and limits on %s', (name) => {
     const other = new Database(join(t.dir, 'turnstone.db'))
     other.exec('begin immediate')
     const c = await t.world.mention('alice', 'while it is locked')
-    await new Promise((done) => setTimeout(done, 1500))
+    const before = await t.gateway.ask('statements')
+    // Each is an attempt to write, or to see whether it can.
+    await until(async () => (await t.gateway.ask('statements')) > before + 20)
     other.exec('commit')
     other.close()
     await t.text(c, 'made it')

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { endLeftProcesses } from '../../src/util/left-processes.ts'
 import { until } from '../support/engine.ts'
+import { isRunning } from '../support/processes.ts'
 
 const MODULE = join(import.meta.dirname, '../../src/util/left-processes.ts')
 
@@ -18,11 +19,6 @@ const child = spawn('bash', ['-c', 'sleep 300 2>&- >&- & echo $!'], { detached: 
 child.on('exit', () => process.kill(process.pid, 'SIGKILL'))
 `
 
-function lives(pid: number): boolean {
-  const path = `/proc/${pid}/stat`
-  return existsSync(path) && !/\) [ZX] /.test(readFileSync(path, 'utf8'))
-}
-
 describe.skipIf(!existsSync('/proc/self/stat'))('what a killed gateway left', () => {
   it('is found although the gateway had no time to note its number', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'left-'))
@@ -31,9 +27,9 @@ describe.skipIf(!existsSync('/proc/self/stat'))('what a killed gateway left', ()
       return Number(made.stdout.toString())
     })
     expect(await endLeftProcesses(mkdtempSync(join(tmpdir(), 'left-')))).toBe(0)
-    expect(pids.map(lives)).toEqual([true, true])
+    expect(pids.map(isRunning)).toEqual([true, true])
     expect(await endLeftProcesses(folder)).toBe(2)
-    await until(() => !pids.some(lives))
+    await until(() => !pids.some(isRunning))
     expect(readdirSync(folder)).toEqual([])
   })
 })

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLog } from '../../src/util/log.ts'
@@ -8,6 +7,7 @@ import { runProcess } from '../../src/util/run-process.ts'
 import { parseDuration, sleep, systemClock } from '../../src/util/time.ts'
 import { makeVisible, oneLine, plainTerminal } from '../../src/util/visible.ts'
 import { ManualClock } from '../support/manual-clock.ts'
+import { isRunning } from '../support/processes.ts'
 
 describe('durations', () => {
   it.each([
@@ -170,15 +170,6 @@ describe('what is shown', () => {
     expect(oneLine(`${'x'.repeat(8)}😀y`, 10)).toBe(`${'x'.repeat(8)}…`)
   })
 })
-
-/** A zombie that nobody has reaped yet does not run. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
 
 describe('a process', () => {
   const request = {

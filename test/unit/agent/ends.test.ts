@@ -1,33 +1,20 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, describe, expect, it } from 'vitest'
 import { LOG } from '../../../src/copy/log.ts'
 import { textOf } from '../../../src/model/message.ts'
 import { ModelError, type ModelRequest } from '../../../src/model/model-provider.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
+import { type Engine, engine, newFile } from '../../support/engines.ts'
 import { FakePlatform } from '../../support/fake-adapter.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
 
-type Engine = Awaited<ReturnType<typeof startEngine>>
-const engines: Engine[] = []
 const databases: Database.Database[] = []
 
-async function engine(options: Parameters<typeof startEngine>[0]): Promise<Engine> {
-  const made = await startEngine(options)
-  engines.push(made)
-  return made
-}
-
-afterEach(async () => {
+afterEach(() => {
   for (const db of databases.splice(0)) db.close()
-  for (const e of engines.splice(0)) await e.stop().catch(() => undefined)
 })
-
-const newFile = (): string => join(mkdtempSync(join(tmpdir(), 'ends-')), 't.db')
 
 /** A second connection, as the command line has one. */
 function beside(file: string): Database.Database {

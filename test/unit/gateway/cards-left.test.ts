@@ -1,17 +1,15 @@
-import { mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PostRefusedError } from '../../../src/channel/post-once.ts'
 import { textOf } from '../../../src/model/message.ts'
 import { message, startEngine, until } from '../../support/engine.ts'
-import { type Engine, engine } from '../../support/engines.ts'
+import { type Engine, engine, newFile } from '../../support/engines.ts'
 import { FakePlatform } from '../../support/fake-adapter.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
 import { toolBench } from '../../support/tool-bench.ts'
 
-const newFile = (): string => join(mkdtempSync(join(tmpdir(), 'cards-')), 't.db')
 const asks = (name: string, text: string) => ({ calls: [{ name, args: { text } }] })
 const open = (platform: FakePlatform, id: string) =>
   until(() => platform.cards(id).findLast((c) => c.state.kind === 'open'))

@@ -1,18 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { healthOf } from '../../../src/gateway/operations/health.ts'
 import type { Message } from '../../../src/model/message.ts'
 import { toRequest } from '../../../src/model/openai-chat/request.ts'
 import { message, until } from '../../support/engine.ts'
-import { engine } from '../../support/engines.ts'
+import { engine, newFile } from '../../support/engines.ts'
 import { ManualClock } from '../../support/manual-clock.ts'
 import { probeTool } from '../../support/probe-tool.ts'
 import { ScriptedModel } from '../../support/scripted-model.ts'
-
-const newFile = (): string => join(mkdtempSync(join(tmpdir(), 'lost-')), 't.db')
 
 describe('a command in words', () => {
   it('E8 that could not be stored is run when it is delivered again, and then once', async () => {
