@@ -34,8 +34,12 @@ interface Form {
 const W = '[A-Za-z0-9_-]'
 const ALNUM = '[A-Za-z0-9]'
 const HEX = '[0-9a-f]'
-/** A digit soon, or a long run of letters: words with dashes between them have neither. */
-const RANDOM = '(?=[A-Za-z_./~+-]{0,40}\\d|[A-Za-z]{24})'
+const NO_DIGIT = '[A-Za-z_./~+-]'
+/**
+ * A digit soon, or a long run of letters: words with dashes between them have neither. What has no digit soon is known by
+ * its first 41 characters, without going back over them.
+ */
+const RANDOM = `(?=(?!${NO_DIGIT}{41})${NO_DIGIT}{0,40}\\d|[A-Za-z]{24})`
 const QUOTED_VALUE = '["\']?\\s{0,5}[:=]\\s{0,5}["\']?'
 
 function form(openers: string, shape: string, tail = '', reach = 0): Form {
